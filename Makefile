@@ -178,7 +178,7 @@ format:
 	@$(CLANG_FORMAT) -i $(shell git ls-files '*.c' '*.h')
 
 # --- what leaves the tree ----------------------------------------------------
-IMAGE ?= etjob-servers:$(VERSION)
+IMAGE ?= localhost/etjob-servers:$(VERSION)
 stage: all
 	@scripts/stage $(BUILD)/stage $(BUILD)/etjob-webhook $(BUILD)/etjob-controller
 images: stage
