@@ -49,7 +49,7 @@ DEPS_LIBS := $(shell $(PKG_CONFIG) --libs $(DEPS))
 ifeq ($(DEPS_LIBS)$(filter clean help format,$(MAKECMDGOALS)),)
 $(error a library is missing ($(DEPS)): see README.md, "Build", for the packages)
 endif
-ALL_CPPFLAGS = -Ilib -I. -D_GNU_SOURCE -DETJOB_VERSION='"$(VERSION)"' $(DEPS_CFLAGS) $(CPPFLAGS)
+ALL_CPPFLAGS = -Ilib -I. -D_GNU_SOURCE -DETJOB_RELEASE='"$(VERSION)"' $(DEPS_CFLAGS) $(CPPFLAGS)
 ALL_CFLAGS = -std=gnu11 $(CFLAGS) $(WARN) $(HARDEN) -pthread
 ALL_LDFLAGS = -pie -Wl,-z,relro,-z,now,-z,noexecstack,-z,nodlopen -Wl,--as-needed -pthread \
 	$(filter -fsanitize=% --coverage,$(HARDEN)) $(LDFLAGS)
