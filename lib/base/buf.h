@@ -28,7 +28,7 @@ void buf_add(struct buf *b, const void *src, size_t n);
 void buf_str(struct buf *b, const char *s);
 void buf_char(struct buf *b, char c);
 PRINTF(2, 3) void buf_printf(struct buf *b, const char *fmt, ...);
-void buf_vprintf(struct buf *b, const char *fmt, va_list ap);
+PRINTF(2, 0) void buf_vprintf(struct buf *b, const char *fmt, va_list ap);
 /* Appends s (n bytes of valid UTF-8) as a quoted, escaped JSON string. */
 void buf_json(struct buf *b, const char *s, size_t n);
 /* Appends s with control characters (also C1 and ESC) shown as \xNN: safe on a terminal. */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/err.h"
 
+#include "base/utf8.h"
+
 /* strerror_r comes in two shapes; its text may or may not land in the buffer. */
 static _Thread_local char os_text[96];
 
@@ -9,59 +11,33 @@ const char *err_os_text(int errno_value)
 	return strerror_r(errno_value, os_text, sizeof(os_text));
 }
 
-/* Length of the UTF-8 character at s, or 0 when these bytes are none (or a C1 control). */
-static size_t utf8_char(const unsigned char *s, size_t n)
-{
-	size_t len;
-
-	if (s[0] < 0x80)
-		return 1;
-	if (s[0] >= 0xc2 && s[0] <= 0xdf)
-		len = 2;
-	else if (s[0] >= 0xe0 && s[0] <= 0xef)
-		len = 3;
-	else if (s[0] >= 0xf0 && s[0] <= 0xf4)
-		len = 4;
-	else
-		return 0;
-	if (n < len)
-		return 0;
-	for (size_t i = 1; i < len; i++)
-		if ((s[i] & 0xc0) != 0x80)
-			return 0;
-	if ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] > 0x9f) ||
-	    (s[0] == 0xf0 && s[1] < 0x90) || (s[0] == 0xf4 && s[1] > 0x8f) ||
-	    (s[0] == 0xc2 && s[1] < 0xa0))
-		return 0;
-	return len;
-}
-
 /* Copies text to dst (size bytes with the NUL), escaped, cut between characters. */
 static size_t copy_visible(char *dst, size_t size, const char *text)
 {
 	static const char hex[] = "0123456789abcdef";
-	const unsigned char *s = (const unsigned char *)text;
 	size_t left = strlen(text);
 	size_t used = 0;
 
 	while (left) {
-		size_t len = utf8_char(s, left);
-		bool escape = len == 0 || *s < 0x20 || *s == 0x7f;
+		size_t len = utf8_len(text, left);
+		bool escape = len == 0 || utf8_is_control(text, len);
 		size_t need = escape ? 4 : len;
 
 		if (used + need >= size)
 			break;
 		if (escape) {
+			unsigned char c = (unsigned char)*text;
+
 			dst[used++] = '\\';
 			dst[used++] = 'x';
-			dst[used++] = hex[*s >> 4];
-			dst[used++] = hex[*s & 15];
+			dst[used++] = hex[c >> 4];
+			dst[used++] = hex[c & 15];
 			len = 1;
 		} else {
-			memcpy(dst + used, s, len);
+			memcpy(dst + used, text, len);
 			used += len;
 		}
-		s += len;
+		text += len;
 		left -= len;
 	}
 	dst[used] = '\0';

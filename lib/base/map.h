@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * map: string keys to void pointers (open hashing, seeded against collisions).
+ * map: string keys to void pointers (SipHash with a random key against collisions).
  * Keys are copied. Values belong to the map when `drop` is set: replaced,
  * deleted and released values are passed to it. Not thread-safe; a map that
  * nobody changes may be read by many threads.
@@ -12,8 +12,9 @@
 struct map_entry {
 	char *key;   /* owned by the map */
 	void *value; /* owned by the map when drop is set */
-	size_t hash;
-	struct map_entry *next;
+	uint64_t hash;
+	struct map_entry *next;           /* in the same slot */
+	struct map_entry *before, *after; /* in order of insertion */
 };
 
 struct map {
@@ -21,6 +22,8 @@ struct map {
 	size_t nslots;             /* a power of two */
 	size_t count;              /* entries */
 	void (*drop)(void *value); /* may be NULL: values are borrowed */
+	struct map_entry *first, *last;
+	uint64_t seed[2]; /* of the hash; drawn when the first entry comes */
 };
 #define MAP_INIT(drop_fn) ((struct map){ .drop = (drop_fn) })
 
@@ -36,12 +39,11 @@ void *map_take(struct map *m, const char *key);
 /* Removes and drops; true when there was one. */
 bool map_del(struct map *m, const char *key);
 /*
- * Walks in no particular order: `struct map_entry *e; map_each(m, e) {...}`.
+ * Walks in order of (first) insertion: `struct map_entry *e; map_each(m, e) {...}`.
  * The map must not change meanwhile.
  */
 struct map_entry *map_next(const struct map *m, const struct map_entry *e);
 #define map_each(m, e) for ((e) = map_next((m), NULL); (e); (e) = map_next((m), (e)))
-/* Keys in strcmp order: *out is an array of map->count borrowed keys, the caller free()s the array.
- */
+/* Keys in strcmp order: *out is an array of map->count borrowed keys; the caller free()s it. */
 MUST_USE int map_sorted_keys(const struct map *m, const char ***out, struct err *err);
 #endif
