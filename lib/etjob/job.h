@@ -61,6 +61,8 @@ const char *job_phase_name(enum job_phase p); /* "Running"; "" for JOB_NEW */
 /* GPUs of a pod template's first container: limits, else requests, all device keys (a "gpu"
  * resource) added. */
 int64_t job_template_gpus(const cJSON *template_);
+/* A resource name that counts as a GPU: any "<vendor>/gpu", and all of "nvidia.com/". */
+bool job_is_gpu_key(const char *key);
 /* Condition of that type in status.conditions, or NULL. */
 const cJSON *job_condition(const cJSON *obj, const char *type);
 bool job_condition_true(const cJSON *obj, const char *type);

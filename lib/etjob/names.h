@@ -47,4 +47,6 @@ void name_secret(const char *job, struct buf *out);  /* <job>-ssh */
 int64_t name_worker_index(const char *job, const char *pod);
 /* DNS-1035 label: [a-z]([-a-z0-9]*[a-z0-9])?, at most max bytes. */
 bool name_is_label(const char *text, size_t max);
+/* The beginning of one: [a-z][-a-z0-9]*, at most max bytes. */
+bool name_is_prefix(const char *text, size_t max);
 #endif
