@@ -17,6 +17,10 @@ CACHE_DIR=${XDG_CACHE_HOME:-${HOME:-/root}/.cache}/etjob-cluster
 # What the running cluster writes. Short, because unix socket paths are at most 107 bytes.
 STATE_DIR=${ETJOB_CLUSTER_STATE:-/var/tmp/etjob-cluster-$(id -u)}
 
+# Go, where scripts/install-deps had to get it because the machine has none or an old one.
+GO_DIR=$CACHE_DIR/go
+PATH=$GO_DIR/go/bin:$PATH:/usr/sbin:/sbin
+
 BIN_KUBERNETES=$CACHE_DIR/kubernetes-$KUBERNETES_VERSION
 BIN_COREDNS=$CACHE_DIR/coredns-$COREDNS_VERSION
 BIN_KWOK=$CACHE_DIR/kwok-$KWOK_VERSION
