@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* base64: RFC 4648 standard alphabet, by OpenSSL's EVP. */
+/*
+ * base64: RFC 4648, standard alphabet. By hand, since OpenSSL's decoder skips
+ * spaces, stops at a minus and gives padded lengths.
+ */
 #ifndef WIRE_BASE64_H
 #define WIRE_BASE64_H
 #include "base/buf.h"

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* json_nodes: making cJSON nodes by hand, for the readers of JSON and YAML in wire/. */
+#ifndef WIRE_JSON_NODES_H
+#define WIRE_JSON_NODES_H
+#include "wire/json.h"
+
+/* A node of a type with text (cJSON_String, cJSON_Raw) that owns `text`; on NULL it is freed. */
+cJSON *json_own_text(int type, char *text);
+/* A number from its JSON text: a double where that prints back the same, else raw; NULL: no memory.
+ */
+cJSON *json_new_number(const char *text, size_t n);
+/* Appends an item (whose key is set already, for an object). */
+void json_link(cJSON *parent, cJSON *item);
+/* Members by key (stable); *out is the caller's to free, NULL when there are none. */
+MUST_USE int json_sorted_members(const cJSON *object, const cJSON ***out, size_t *n,
+				 struct err *err);
+/* The shortest text of a double that reads back as the same, as cJSON nodes hold them. */
+#define JSON_NUMBER_SIZE 32
+void json_number_text(double d, char out[JSON_NUMBER_SIZE]);
+#endif
