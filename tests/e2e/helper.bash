@@ -1,0 +1,146 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# For the tests on a cluster with real pods. They expect KUBECONFIG, kubectl and kubectl-etjob in
+# PATH, the system installed and the Horovod image loaded: scripts/test e2e sees to it.
+
+bats_require_minimum_version 1.5.0
+
+IMAGE=localhost/horovod:test
+# The command as its documentation has it; the shell in the launcher expands it.
+# shellcheck disable=SC2016
+HOROVODRUN='horovodrun -np $((${workers}*${gpus})) --min-np $((${minWorkers}*${gpus})) '\
+'--max-np $((${maxWorkers}*${gpus})) --host-discovery-script /etc/edl/discover_hosts.sh'
+export IMAGE HOROVODRUN
+
+# Each file has a namespace of its own.
+new_namespace() {
+	NS=e2e-$(basename "$BATS_TEST_FILENAME" .bats)
+	export NS
+	kubectl delete namespace "$NS" --ignore-not-found --wait --timeout=120s
+	kubectl create namespace "$NS"
+}
+
+drop_namespace() {
+	kubectl delete namespace "$NS" --ignore-not-found --wait --timeout=120s
+}
+
+k() {
+	kubectl -n "$NS" "$@"
+}
+
+etjob() {
+	kubectl etjob -n "$NS" "$@"
+}
+
+# until_true SECONDS WHAT COMMAND…: waits for COMMAND to succeed. On failure says WHAT, and shows
+# the job's state for whoever reads the report.
+until_true() {
+	local limit=$1 what=$2 end
+	shift 2
+	end=$((SECONDS + limit))
+	until "$@"; do
+		if [ "$SECONDS" -ge "$end" ]; then
+			echo "after $limit s not: $what" >&2
+			show_state >&2
+			return 1
+		fi
+		sleep 0.3
+	done
+}
+
+show_state() {
+	k get trainingjobs,scaleouts,scaleins,pods -o wide
+	k get trainingjobs -o jsonpath='{range .items[*]}{.metadata.name}{"\n"}{.status}{"\n"}{end}'
+	k get events --sort-by=.lastTimestamp | tail -n 15
+	for pod in $(k get pods -o name -l training-job-role=launcher); do
+		k logs "$pod" --tail=15
+	done
+	kubectl -n etjob-system logs -l app.kubernetes.io/name=etjob-controller --tail=15
+}
+
+# field KIND/NAME JSONPATH
+field() {
+	k get "$1" -o "jsonpath=$2" 2>/dev/null
+}
+
+# is KIND/NAME JSONPATH VALUE
+is() {
+	[ "$(field "$1" "$2")" = "$3" ]
+}
+
+phase_is() {
+	is "trainingjob/$1" '{.status.phase}' "$2"
+}
+
+# Prints the job's worker pods that are not going, sorted, on one line.
+workers_of() {
+	k get pods -l "training-job-name=$1,training-job-role=worker" -o json |
+		jq -r '[.items[] | select(.metadata.deletionTimestamp == null)
+			| select(.status.phase == "Running" or .status.phase == "Pending")
+			| .metadata.name] | sort | join(" ")'
+}
+
+workers_are() {
+	[ "$(workers_of "$1")" = "$2" ]
+}
+
+# The training's own log. Horovod puts "[rank]<stdout>:" before each line.
+training_log() {
+	k logs "$1-launcher" | grep -o 'train [^ ]* event=.*'
+}
+
+# last_size JOB: workers in the latest batch that the training logged.
+last_size() {
+	training_log "$1" | sed -n 's/.*event=batch batch=[0-9]* size=\([0-9]*\).*/\1/p' | tail -n 1
+}
+
+size_is() {
+	[ "$(last_size "$1")" = "$2" ]
+}
+
+last_batch() {
+	training_log "$1" | sed -n 's/.*event=batch batch=\([0-9]*\) .*/\1/p' | tail -n 1
+}
+
+batch_beyond() {
+	local n
+	n=$(last_batch "$1")
+	[ "${n:-0}" -gt "$2" ]
+}
+
+# Fails, naming the first offence, when the batch counter ever went back.
+batches_only_grow() {
+	training_log "$1" | sed -n 's/.*event=batch batch=\([0-9]*\) .*/\1/p' |
+		awk '$1 <= last && NR > 1 { print "batch " $1 " after " last; bad = 1 }
+			{ last = $1 } END { exit bad || NR == 0 }'
+}
+
+# Prints the sizes that the training went through, without repetition: "2 3 2".
+sizes_seen() {
+	training_log "$1" | sed -n 's/.*event=batch batch=[0-9]* size=\([0-9]*\).*/\1/p' | uniq |
+		paste -sd' '
+}
+
+# rank_of JOB HOSTPREFIX: the rank that the host was given last.
+rank_of() {
+	training_log "$1" | sed -n "s/^train $2[^ ]* event=\(start\|reset\) rank=\([0-9]*\) .*/\2/p" |
+		tail -n 1
+}
+
+# submit NAME [FLAG…]: an elastic job that trains until it is stopped.
+submit() {
+	local name=$1
+	shift
+	etjob submit etjob --name="$name" --gpus=1 --workers=2 --min-workers=1 --max-workers=3 \
+		--image="$IMAGE" --image-pull-policy=IfNotPresent --working-dir=/examples \
+		--env=HOROVOD_GLOO_TIMEOUT_SECONDS=15 "$@" "$HOROVODRUN python /examples/train.py"
+}
+
+# Ends the training the way a training ends: all ranks leave after the same batch.
+stop_training() {
+	local pod
+	for pod in $(workers_of "$1"); do
+		k exec "$pod" -- touch /tmp/stop
+	done
+}
