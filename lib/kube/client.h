@@ -34,6 +34,9 @@ struct kube_opts {
 	/* Text of a Warning header (code 299), already deduplicated; NULL: dropped. */
 	void (*on_warning)(void *arg, const char *text);
 	void *warning_arg;
+	/* What -v asks for, line by line, without a newline; NULL: dropped. */
+	void (*on_log)(void *arg, int level, const char *line);
+	void *log_arg;
 	int max_retries; /* of 429/5xx with Retry-After; kubectl: 10 */
 };
 

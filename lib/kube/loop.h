@@ -28,9 +28,31 @@ void loop_cancel(struct loop *l, struct timer *t);
 /* Calls fn(arg) whenever fd is readable. The fd stays the caller's. */
 struct fdwatch *loop_watch_fd(struct loop *l, int fd, void (*fn)(void *arg), void *arg);
 void loop_unwatch_fd(struct loop *l, struct fdwatch *w);
+/*
+ * A transfer of the loop: an easy handle whose CURLOPT_PRIVATE points here. Both
+ * callbacks run outside of curl, so they may use the loop as they like.
+ */
+struct transfer {
+	CURL *easy; /* the user's */
+	/* After transfer_wake(): what the write callback has put by can be delivered. */
+	void (*ready)(struct transfer *t);
+	/* The transfer is over and out of the loop. */
+	void (*done)(struct transfer *t, CURLcode code);
+	/* The loop's: */
+	struct loop *loop; /* NULL: not under way */
+	bool woken;
+	struct transfer *next, *prev;
+};
+MUST_USE int loop_add(struct loop *l, struct transfer *t, struct err *err);
+/* No callback comes after this; harmless when t is not under way. */
+void loop_remove(struct transfer *t);
+/* From a callback of curl: have ready() called soon, outside of curl. */
+void transfer_wake(struct transfer *t);
 /* Waits at most max_ms (or until something happens) and runs what is due. */
 MUST_USE int loop_once(struct loop *l, int64_t max_ms, struct err *err);
 /* Runs until loop_stop(). */
 MUST_USE int loop_run(struct loop *l, struct err *err);
 void loop_stop(struct loop *l);
+/* loop_stop() was called and no loop_run() has ended since. */
+bool loop_stopping(const struct loop *l);
 #endif
