@@ -12,7 +12,8 @@
 #include "wire/patch.h"
 
 struct inject_opts {
-	bool mount; /* false: et-operator adds the mount itself (--inject-mount=false) */
+	bool mount;  /* false: et-operator adds the mount itself (--inject-mount=false) */
+	bool always; /* also where the annotation or the job's end says no: for its pods */
 };
 
 /*
@@ -26,8 +27,16 @@ MUST_USE int inject_patch(const cJSON *obj, const cJSON *old, const struct injec
 MUST_USE int inject_apply(cJSON **obj, const cJSON *old, const struct inject_opts *opts,
 			  struct err *err);
 /*
- * A copy of a job's spec without what inject put there: equal templates compare equal
- * whether injected or not. The caller owns *out (the templates: {launcher, worker}).
+ * The pod templates of a job ({launcher, worker}) without what inject puts there: equal
+ * templates compare equal whether injected or not. A whole number in one of the four
+ * variables counts as ours whatever its value, since one that went stale through /scale
+ * can not be told from one of the user's. The caller owns *out.
  */
 MUST_USE int inject_strip(const cJSON *obj, cJSON **out, struct err *err);
+/* The whole spec, stripped in the same way. */
+MUST_USE int inject_strip_spec(const cJSON *obj, cJSON **out, struct err *err);
+/* Whether obj is to be touched: not finished, not being deleted, no annotation against it. */
+bool inject_wanted(const cJSON *obj);
+/* Whether a variable's name is one of the four. */
+bool inject_is_env(const char *name);
 #endif
