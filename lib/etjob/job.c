@@ -178,13 +178,23 @@ static void view_status(const cJSON *status, struct job *j)
 	j->restart_count = count_or(status, "restartCount", 0, 0);
 }
 
+void job_view_spec(const cJSON *spec, struct job *out)
+{
+	struct job j = { .ns = "", .name = "", .uid = "" };
+
+	view_replicas(spec, &j);
+	view_policies(spec, &j);
+	j.target = j.replicas;
+	*out = j;
+}
+
 void job_view(const cJSON *obj, struct job *out)
 {
-	struct job j = { .obj = obj };
+	struct job j;
 
+	job_view_spec(json_get(obj, "spec"), &j);
+	j.obj = obj;
 	view_meta(obj, &j);
-	view_replicas(json_get(obj, "spec"), &j);
-	view_policies(json_get(obj, "spec"), &j);
 	view_status(json_get(obj, "status"), &j);
 	*out = j;
 }

@@ -55,6 +55,8 @@ struct job {
 };
 
 void job_view(const cJSON *obj, struct job *out);
+/* As job_view, of a spec alone: what is not in there is absent. */
+void job_view_spec(const cJSON *spec, struct job *out);
 bool job_finished(const struct job *j);
 enum job_phase job_phase_parse(const char *word);
 const char *job_phase_name(enum job_phase p); /* "Running"; "" for JOB_NEW */
