@@ -403,6 +403,18 @@ static void strip_template(cJSON *template_, const char *job, bool launcher)
 		filter(containers->child, "volumeMounts", is_injected_mount);
 }
 
+/* A member that is null is one that is absent. */
+static void drop_nulls(cJSON *v)
+{
+	for (cJSON *item = v->child, *next; item; item = next) {
+		next = item->next;
+		if (cJSON_IsObject(v) && cJSON_IsNull(item))
+			cJSON_Delete(cJSON_DetachItemViaPointer(v, item));
+		else
+			drop_nulls(item);
+	}
+}
+
 int inject_strip_spec(const cJSON *obj, cJSON **out, struct err *err)
 {
 	const cJSON *from = json_get(obj, "spec");
@@ -411,6 +423,7 @@ int inject_strip_spec(const cJSON *obj, cJSON **out, struct err *err)
 
 	if (!spec)
 		return from ? -1 : err_nomem(err);
+	drop_nulls(spec);
 	for (size_t i = 0; i < ARRAY_LEN(roles); i++)
 		strip_template(json_at_mut(spec, "etReplicaSpecs", roles[i], "template", NULL),
 			       name, i == 0);

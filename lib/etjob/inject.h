@@ -33,7 +33,7 @@ MUST_USE int inject_apply(cJSON **obj, const cJSON *old, const struct inject_opt
  * can not be told from one of the user's. The caller owns *out.
  */
 MUST_USE int inject_strip(const cJSON *obj, cJSON **out, struct err *err);
-/* The whole spec, stripped in the same way. */
+/* The whole spec, stripped in the same way; members that are null are left out. */
 MUST_USE int inject_strip_spec(const cJSON *obj, cJSON **out, struct err *err);
 /* Whether obj is to be touched: not finished, not being deleted, no annotation against it. */
 bool inject_wanted(const cJSON *obj);

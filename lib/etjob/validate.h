@@ -43,7 +43,9 @@ struct scaler_set {
 	const struct scaler *v;
 	size_t n;
 };
-/* On update: immutability, ratchet, bounds against the target. old and now are both whole objects.
+/*
+ * On update: immutability, ratchet, bounds against the target. old and now are both whole
+ * objects; whether a suspended job has pods is read from old's status.
  */
 MUST_USE int validate_job_update(const cJSON *old, const cJSON *now, struct scaler_set pending,
 				 struct faults *out, struct err *err);

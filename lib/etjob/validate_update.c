@@ -30,6 +30,7 @@ int64_t validate_size(const struct job *job, struct scaler_set pending)
 /*
  * Goes down to the first difference of a and b, which differ. Returns what differs there
  * in *from and *to (NULL: absent). c stands at a and b, and then at the difference.
+ * There are no nulls in them.
  */
 static void first_difference(struct check *c, const cJSON *a, const cJSON *b, const cJSON **from,
 			     const cJSON **to)
@@ -53,38 +54,20 @@ static void first_difference(struct check *c, const cJSON *a, const cJSON *b, co
 	json_each (item, a) {
 		const cJSON *other = json_get(b, item->string);
 
-		if (!json_equal(cJSON_IsNull(item) ? NULL : item, other)) {
+		if (!json_equal(item, other)) {
 			(void)check_into(c, item->string);
-			first_difference(c, cJSON_IsNull(item) ? NULL : item, other, from, to);
+			first_difference(c, item, other, from, to);
 			return;
 		}
 	}
 	json_each (item, b) {
-		if (!cJSON_IsNull(item) && !json_get(a, item->string)) {
+		if (!json_get(a, item->string)) {
 			(void)check_into(c, item->string);
 			*from = NULL;
 			*to = item;
 			return;
 		}
 	}
-}
-
-/* Equal, where a member that is null is one that is absent. */
-static bool same(struct check *c, const cJSON *a, const cJSON *b)
-{
-	const cJSON *from, *to;
-	struct mark m;
-	bool equal;
-
-	if (json_equal(a, b))
-		return true;
-	if (!a || !b)
-		return false;
-	m = check_mark(c);
-	first_difference(c, a, b, &from, &to);
-	equal = check_mark(c).field == m.field && cJSON_IsObject(a) && cJSON_IsObject(b);
-	check_back(c, m);
-	return equal;
 }
 
 /* The job stopped all pods because it was told to, or never made any. */
@@ -119,7 +102,7 @@ static void check_templates(struct update *u)
 		(void)check_into(&u->c, roles[i]);
 		(void)check_into(&u->c, "template");
 		/* A template that was not there before may be repaired. */
-		if (a && !same(&u->c, a, b)) {
+		if (a && !json_equal(a, b)) {
 			first_difference(&u->c, a, b, &from, &to);
 			check_fault(&u->c, CODE_INVALID, "template-immutable",
 				    "can not change from %s to %s while the job has pods: suspend "
@@ -204,7 +187,7 @@ static int check_finished(struct update *u)
 		json_del(b, free_keys[i]);
 	}
 	m = check_into(&u->c, "spec");
-	if (!same(&u->c, a, b)) {
+	if (!json_equal(a, b)) {
 		first_difference(&u->c, a, b, &from, &to);
 		check_fault(&u->c, CODE_CONFLICT, "job-finished",
 			    "can not change from %s to %s as the job has finished (%s): make a new "
@@ -235,7 +218,7 @@ int validate_job_update(const cJSON *old, const cJSON *now, struct scaler_set pe
 	job_view(old, &u.old);
 	job_view(now, &u.now);
 	/* Metadata, finalizers and status of an old object may change, whatever its spec. */
-	if (!same(&u.c, old_spec, now_spec)) {
+	if (!json_equal(old_spec, now_spec)) {
 		if (job_finished(&u.old)) {
 			rc = check_finished(&u);
 		} else {
