@@ -137,10 +137,17 @@ submit() {
 		--env=HOROVOD_GLOO_TIMEOUT_SECONDS=15 "$@" "$HOROVODRUN python /examples/train.py"
 }
 
+# ranks JOB HOSTPREFIX…: the ranks of these workers on one line.
+ranks() {
+	local job=$1 host out=
+	shift
+	for host; do
+		out="$out $host=$(rank_of "$job" "$host")"
+	done
+	printf '%s\n' "${out# }"
+}
+
 # Ends the training the way a training ends: all ranks leave after the same batch.
 stop_training() {
-	local pod
-	for pod in $(workers_of "$1"); do
-		k exec "$pod" -- touch /tmp/stop
-	done
+	k exec "$(workers_of "$1" | cut -d' ' -f1)" -- touch /tmp/stop
 }

@@ -118,15 +118,23 @@ kubernetes_at_least() {
 	[ "$(cut -d. -f2 <<<"$KUBERNETES_VERSION")" -ge "$1" ]
 }
 
+# Names of the world outside are answered at once with "no such name". A refusal instead would
+# make a pod's resolver try for half a minute wherever a name of the cluster is not there yet.
 start_dns() {
 	cat >"$STATE_DIR/Corefile" <<-C
-	.:53 {
+	cluster.local:53 in-addr.arpa:53 {
 	  bind $NODE_IP
 	  errors
 	  ready 127.0.0.1:8181
 	  kubernetes cluster.local in-addr.arpa {
 	    kubeconfig $ADMIN_KUBECONFIG
 	    ttl 0
+	  }
+	}
+	.:53 {
+	  bind $NODE_IP
+	  template ANY ANY {
+	    rcode NXDOMAIN
 	  }
 	}
 	C

@@ -11,7 +11,7 @@ It prints a line that tests and people can read at each event:
 
 Environment (default):
     TRAIN_BATCHES (100000)      ends after that many batches
-    TRAIN_STOP_FILE (/tmp/stop) ends when the file is there, on the host of rank 0
+    TRAIN_STOP_FILE (/tmp/stop) ends when the file is there, on any worker
     TRAIN_STEP_SECONDS (0.2)    the pause after a batch
     TRAIN_COMMIT_EVERY (1)      batches between two commits, which is when changes are noticed
     TRAIN_LOG_EVERY (5)         batches between two event=batch lines
@@ -87,9 +87,9 @@ def train(state):
     while state.batch < BATCHES and not state.stop:
         loss = step()
         state.batch += 1
-        # All ranks take rank 0's word, so that all stop after the same batch.
-        here = os.path.exists(STOP_FILE)
-        state.stop = bool(hvd.broadcast_object(here, root_rank=0, name="stop"))
+        # All ranks hear of it together, so that all stop after the same batch.
+        here = tf.constant(1 if os.path.exists(STOP_FILE) else 0)
+        state.stop = int(hvd.allreduce(here, op=hvd.Sum, name="stop")) > 0
         if hvd.rank() == 0 and state.batch % LOG_EVERY == 0:
             log("event=batch batch=%d size=%d loss=%.6f" % (state.batch, hvd.size(), loss))
         if state.batch % COMMIT_EVERY == 0:
