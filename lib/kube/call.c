@@ -20,8 +20,9 @@
 #define RESET_WAIT_MS 250     /* before the first of them; doubles */
 #define RETRY_AFTER_MAX_S 300
 #define PENDING_MAX (256u << 10) /* stream bytes put by before the connection is paused */
-#define BUSY_WAIT_MS 50 /* a time limit that passes inside of the caller's callback waits so long \
-			 */
+#define BUSY_WAIT_MS                                                                 \
+	50 /* a time limit that passes inside of the caller's callback waits so long \
+	    */
 #define ERROR_BODY_MAX LIMIT_OBJECT
 #define LOG_BODY_MAX 1024
 
