@@ -120,7 +120,7 @@ $(BUILD)/etjob-controller: $(OBJ)/controller/main.o $(BUILD)/libcontroller.a $(L
 	$(link)
 
 # Unit tests can make the nth call of these fail (tests/unit/fault.h).
-WRAPPED := malloc calloc realloc reallocarray strdup strndup vasprintf \
+WRAPPED := malloc calloc realloc reallocarray strdup strndup \
 	read write send recv rename fsync open getrandom
 $(UNIT_TESTS): EXTRA_LIBS = $(shell $(PKG_CONFIG) --libs cmocka) \
 	$(if $(wildcard tests/unit/fault.c),$(patsubst %,-Wl$(comma)--wrap=%,$(WRAPPED)))

@@ -4,10 +4,9 @@
 #include <math.h>
 
 #include "base/num.h"
+#include "wire/floats.h"
 #include "wire/json_nodes.h"
 
-/* Whole numbers below this print with %.0f and have at most 15 digits. */
-#define EXACT_MAX 1e15
 /* Exponents past this are all the same to us. */
 #define LIMIT_EXPONENT INT64_C(1000000000)
 
@@ -37,19 +36,6 @@ static char *copy_text(const char *text, size_t n)
 	return copy;
 }
 
-void json_number_text(double d, char out[JSON_NUMBER_SIZE])
-{
-	if (fabs(d) < EXACT_MAX && d == (double)(int64_t)d) {
-		(void)snprintf(out, JSON_NUMBER_SIZE, "%" PRId64, (int64_t)d);
-		return;
-	}
-	for (int digits = 15; digits <= 17; digits++) {
-		(void)snprintf(out, JSON_NUMBER_SIZE, "%.*g", digits, d);
-		if (strtod(out, NULL) == d)
-			return;
-	}
-}
-
 /* A plain whole number that every double holds: "0", "-12", "123456789012345". */
 static bool short_integer(const char *text, size_t n)
 {
@@ -65,7 +51,7 @@ static bool short_integer(const char *text, size_t n)
 
 cJSON *json_new_number(const char *text, size_t n)
 {
-	char back[JSON_NUMBER_SIZE];
+	char back[FLOAT_TEXT_SIZE];
 	char *copy;
 	double d;
 
@@ -79,8 +65,8 @@ cJSON *json_new_number(const char *text, size_t n)
 	if (!copy)
 		return NULL;
 	d = strtod(copy, NULL);
-	if (n < JSON_NUMBER_SIZE && isfinite(d)) {
-		json_number_text(d, back);
+	if (n < FLOAT_TEXT_SIZE && isfinite(d)) {
+		float_json(d, back);
 		if (strcmp(back, copy) == 0) {
 			cJSON_free(copy);
 			return cJSON_CreateNumber(d);
@@ -325,15 +311,15 @@ static bool same_number(const char *x, const char *y)
 
 static bool equal_numbers(const cJSON *a, const cJSON *b)
 {
-	char x[JSON_NUMBER_SIZE];
-	char y[JSON_NUMBER_SIZE];
+	char x[FLOAT_TEXT_SIZE];
+	char y[FLOAT_TEXT_SIZE];
 
 	if (cJSON_IsNumber(a) && cJSON_IsNumber(b))
 		return a->valuedouble == b->valuedouble;
 	if (cJSON_IsNumber(a))
-		json_number_text(a->valuedouble, x);
+		float_json(a->valuedouble, x);
 	if (cJSON_IsNumber(b))
-		json_number_text(b->valuedouble, y);
+		float_json(b->valuedouble, y);
 	return same_number(cJSON_IsNumber(a) ? x : a->valuestring,
 			   cJSON_IsNumber(b) ? y : b->valuestring);
 }
@@ -483,7 +469,7 @@ cJSON *json_copy(const cJSON *v, struct err *err)
 
 cJSON *json_new_int(int64_t n)
 {
-	char text[JSON_NUMBER_SIZE];
+	char text[FLOAT_TEXT_SIZE];
 	int len = snprintf(text, sizeof(text), "%" PRId64, n);
 
 	return json_new_number(text, (size_t)len);

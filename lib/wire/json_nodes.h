@@ -14,7 +14,10 @@ void json_link(cJSON *parent, cJSON *item);
 /* Members by key (stable); *out is the caller's to free, NULL when there are none. */
 MUST_USE int json_sorted_members(const cJSON *object, const cJSON ***out, size_t *n,
 				 struct err *err);
-/* The shortest text of a double that reads back as the same, as cJSON nodes hold them. */
-#define JSON_NUMBER_SIZE 32
-void json_number_text(double d, char out[JSON_NUMBER_SIZE]);
+/*
+ * As json_parse, but stops after the first value and the space behind it:
+ * *used is how many bytes that is. With used NULL nothing may follow.
+ */
+MUST_USE int json_parse_prefix(const char *text, size_t n, bool lenient, size_t *used, cJSON **out,
+			       struct err *err);
 #endif

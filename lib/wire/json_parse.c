@@ -175,8 +175,8 @@ static ssize_t unescape(struct parser *p, size_t end, char *to)
 	size_t n = 0;
 
 	for (size_t i = p->pos; i < end;) {
-		uint32_t cp;
-		size_t len;
+		uint32_t cp = 0;
+		size_t len = 0;
 
 		if (p->text[i] != '\\') {
 			to[n++] = p->text[i++];
@@ -431,7 +431,8 @@ static int parse_value(struct parser *p, cJSON **out)
 	return *out ? 0 : err_nomem(p->err);
 }
 
-static int parse(const char *text, size_t n, bool lenient, cJSON **out, struct err *err)
+int json_parse_prefix(const char *text, size_t n, bool lenient, size_t *used, cJSON **out,
+		      struct err *err)
 {
 	struct parser p = { .text = text, .n = n, .lenient = lenient, .err = err };
 	AUTO_JSON cJSON *v = NULL;
@@ -440,18 +441,20 @@ static int parse(const char *text, size_t n, bool lenient, cJSON **out, struct e
 	if (parse_value(&p, &v) < 0)
 		return -1;
 	skip_space(&p);
-	if (p.pos < n)
+	if (!used && p.pos < n)
 		return fail_at(&p, p.pos, "more text after the value");
+	if (used)
+		*used = p.pos;
 	*out = TAKE(v);
 	return 0;
 }
 
 int json_parse(const char *text, size_t n, cJSON **out, struct err *err)
 {
-	return parse(text, n, false, out, err);
+	return json_parse_prefix(text, n, false, NULL, out, err);
 }
 
 int json_parse_lenient(const char *text, size_t n, cJSON **out, struct err *err)
 {
-	return parse(text, n, true, out, err);
+	return json_parse_prefix(text, n, true, NULL, out, err);
 }

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "wire/floats.h"
 #include "wire/json.h"
 #include "wire/json_nodes.h"
 
@@ -41,7 +42,7 @@ static void add_html_safe(struct buf *out, const char *s)
 
 static void add_scalar(const cJSON *v, struct buf *out, bool html)
 {
-	char number[JSON_NUMBER_SIZE];
+	char number[FLOAT_TEXT_SIZE];
 
 	if (cJSON_IsString(v) && html) {
 		add_html_safe(out, v->valuestring);
@@ -50,7 +51,7 @@ static void add_scalar(const cJSON *v, struct buf *out, bool html)
 	} else if (cJSON_IsRaw(v)) {
 		buf_str(out, v->valuestring);
 	} else if (cJSON_IsNumber(v)) {
-		json_number_text(v->valuedouble, number);
+		float_json(v->valuedouble, number);
 		buf_str(out, number);
 	} else if (cJSON_IsTrue(v)) {
 		buf_str(out, "true");
