@@ -162,6 +162,10 @@ check-tsan:
 	+$(Q)$(MAKE) SANITIZE=thread BUILD=build-tsan check-unit
 check-valgrind: $(UNIT_TESTS)
 	@scripts/run-tests valgrind $(UNIT_TESTS)
+check-dist:
+	bats tests/dist
+test-gitops: all
+	@$(call optional,scripts/test,scripts/test gitops)
 coverage:
 	+$(Q)$(MAKE) COVERAGE=1 BUILD=build-coverage check-unit check-fuzz check-sim
 	@scripts/coverage build-coverage
@@ -204,7 +208,7 @@ help:
 	@echo 'lint format docs stage images dist install clean'
 
 .PHONY: all tests test check check-unit check-sim check-fuzz check-cli check-asan check-tsan \
-	check-valgrind coverage fuzz replays bench demo lint format stage images docs dist install \
+	check-valgrind check-dist test-gitops coverage fuzz replays bench demo lint format stage images docs dist install \
 	clean help FORCE
 FORCE:
 .SECONDARY:
