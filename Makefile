@@ -44,8 +44,8 @@ else
 HARDEN += -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3
 endif
 DEPS := libcjson yaml-0.1 libcurl libssl libcrypto smartcols libmicrohttpd gnutls
-DEPS_CFLAGS := $(shell $(PKG_CONFIG) --cflags $(DEPS))
-DEPS_LIBS := $(shell $(PKG_CONFIG) --libs $(DEPS))
+DEPS_CFLAGS := $(shell $(PKG_CONFIG) --cflags $(DEPS) 2>/dev/null)
+DEPS_LIBS := $(shell $(PKG_CONFIG) --libs $(DEPS) 2>/dev/null)
 ifeq ($(DEPS_LIBS)$(filter clean help format test demo,$(MAKECMDGOALS)),)
 $(error a library is missing ($(DEPS)): see README.md, "Build", for the packages)
 endif
