@@ -189,6 +189,14 @@ stage: all
 images: stage
 	@scripts/oci-image.py --name $(IMAGE) --user 65532:65532 --out $(BUILD)/etjob-image.tar \
 		$(BUILD)/stage /usr/bin/etjob-controller
+# The plugin with a shell, as CI systems want an image to be.
+validate-image: all
+	@scripts/stage $(BUILD)/stage-validate $(BUILD)/kubectl-etjob $(shell command -v busybox || echo busybox-static)
+	@ln -sf usr/bin $(BUILD)/stage-validate/bin
+	@for applet in sh cat cp env find grep ls mkdir rm sed; do \
+		ln -sf busybox $(BUILD)/stage-validate/usr/bin/$$applet; done
+	@scripts/oci-image.py --name localhost/etjob-validate:$(VERSION) --user 65532:65532 \
+		--out $(BUILD)/etjob-validate-image.tar $(BUILD)/stage-validate /usr/bin/kubectl-etjob
 docs: all
 	@$(call optional,scripts/docs,scripts/docs)
 dist: all
@@ -208,7 +216,8 @@ help:
 	@echo 'lint format docs stage images dist install clean'
 
 .PHONY: all tests test check check-unit check-sim check-fuzz check-cli check-asan check-tsan \
-	check-valgrind check-dist test-gitops coverage fuzz replays bench demo lint format stage images docs dist install \
+	check-valgrind check-dist test-gitops coverage fuzz replays bench demo lint format stage images \
+	validate-image docs dist install \
 	clean help FORCE
 FORCE:
 .SECONDARY:
