@@ -33,6 +33,13 @@
 #define SSH_VOLUME "etjob-ssh"
 #define SSH_DIR "/etc/etjob-ssh"
 
+/* Where gang schedulers look, on pods: labels of coscheduling, annotations of Volcano. */
+#define GANG_COSCHEDULING_GROUP "scheduling.x-k8s.io/pod-group"
+#define GANG_COSCHEDULING_NAME "pod-group.scheduling.sigs.k8s.io/name"
+#define GANG_COSCHEDULING_MIN "pod-group.scheduling.sigs.k8s.io/min-available"
+#define GANG_VOLCANO "scheduling.k8s.io/group-name"
+#define GANG_VOLCANO_MIN "scheduling.volcano.sh/group-min-member"
+
 #define NAME_MAX_JOB 50        /* pod names add "-worker-<n>" and must stay labels */
 #define NAME_MAX_PREFIX 45     /* generateName adds 5 */
 #define WORKERS_UNBOUNDED 1000 /* env maxWorkers when maxReplicas is absent */
