@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cmds: the table of commands. */
+#include "cmd.h"
+
+extern const struct cmd cmd_submit, cmd_delete, cmd_get, cmd_list, cmd_logs, cmd_scaleout,
+	cmd_scalein, cmd_template, cmd_version, cmd_help, cmd_options;
+
+const struct cmd *const cmds[] = {
+	&cmd_submit, &cmd_delete,   &cmd_scaleout, &cmd_scalein, &cmd_get,     &cmd_list,
+	&cmd_logs,   &cmd_template, &cmd_version,  &cmd_help,    &cmd_options, NULL,
+};
+
+/* Whether name is among words parted by blanks. */
+static bool among(const char *words, const char *name)
+{
+	size_t n = strlen(name);
+
+	while (words && *words) {
+		size_t w = strcspn(words, " ");
+
+		if (w == n && strncmp(words, name, n) == 0)
+			return true;
+		words += w + strspn(words + w, " ");
+	}
+	return false;
+}
+
+const struct cmd *cmds_find(const char *name)
+{
+	for (size_t i = 0; cmds[i]; i++)
+		if (str_eq(cmds[i]->name, name) || among(cmds[i]->aliases, name))
+			return cmds[i];
+	return NULL;
+}
+
+const char *cmds_nearest(const char *name)
+{
+	const char *names[ARRAY_LEN(cmds)];
+	size_t n = 0;
+
+	for (size_t i = 0; cmds[i]; i++)
+		if (!(cmds[i]->flags & CMD_HIDDEN))
+			names[n++] = cmds[i]->name;
+	return opt_nearest(name, names, n);
+}
