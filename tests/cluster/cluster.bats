@@ -7,11 +7,15 @@ setup_file() {
 	CLUSTER=$BATS_TEST_DIRNAME/cluster
 	STATE=${ETJOB_CLUSTER_STATE:-/var/tmp/etjob-cluster-$(id -u)}
 	export CLUSTER STATE
+	if "$CLUSTER" status >/dev/null; then
+		echo "a cluster is up, and these tests bring it up and down: run $CLUSTER down first" >&2
+		return 1
+	fi
 	traces >"$BATS_FILE_TMPDIR/before"
 }
 
 teardown_file() {
-	"$CLUSTER" down
+	[ ! -e "$BATS_FILE_TMPDIR/before" ] || "$CLUSTER" down
 }
 
 # Whatever a cluster could leave on the machine.

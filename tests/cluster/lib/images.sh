@@ -43,6 +43,7 @@ make_image_once() {
 	out=$CACHE_DIR/$name-$key.tar
 	if [ ! -f "$out" ]; then
 		mkdir -p "$CACHE_DIR"
+		rm -f "$CACHE_DIR/$name"-*.tar
 		work=$(mktemp -d)
 		"make_${name}_image" "$work" "$out" || rc=1
 		rm -rf "$work"
