@@ -12,9 +12,10 @@
 #include "webhook/lane.h"
 
 #define REAP_MS 500
-#define MEMORY_BYTES ((size_t)32 << 10) /* of one connection: its head, and pieces of its body */
-#define STACK_BYTES ((size_t)512 << 10) /* the parser is bounded in depth */
-#define SPARE 64                        /* connections above the limit while evicted ones close */
+#define MEMORY_BYTES (32 << 10) /* of one connection: its head, and pieces of its body */
+#define MEMORY_STEP_BYTES 8192
+#define STACK_BYTES (512 << 10) /* the parser is bounded in depth */
+#define SPARE 64                /* connections above the limit while evicted ones close */
 
 struct server {
 	struct server_opts opts;
@@ -128,26 +129,30 @@ static int worker_start(struct worker *w, struct err *err)
 {
 	unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_USE_NO_LISTEN_SOCKET | MHD_USE_ITC |
 			 MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG;
-	const struct MHD_OptionItem tls[] = {
-		{ MHD_OPTION_HTTPS_PRIORITIES, 0, (void *)(uintptr_t)TLS_PRIORITY },
-		{ MHD_OPTION_HTTPS_CERT_CALLBACK2, (intptr_t)tls_retrieve, NULL },
+	const struct MHD_OptionItem options[] = {
+		{ MHD_OPTION_CONNECTION_LIMIT, SERVER_CONNECTIONS + SPARE, NULL },
+		{ MHD_OPTION_CONNECTION_TIMEOUT, SERVER_IDLE_MS / 1000, NULL },
+		{ MHD_OPTION_CONNECTION_MEMORY_LIMIT, MEMORY_BYTES, NULL },
+		{ MHD_OPTION_CONNECTION_MEMORY_INCREMENT, MEMORY_STEP_BYTES, NULL },
+		{ MHD_OPTION_THREAD_STACK_SIZE, STACK_BYTES, NULL },
+		{ MHD_OPTION_NOTIFY_COMPLETED, (intptr_t)exchange_on_completed, w },
+		{ MHD_OPTION_NOTIFY_CONNECTION, (intptr_t)exchange_on_connection, w },
 		{ MHD_OPTION_END, 0, NULL },
 	};
-	const struct MHD_OptionItem none[] = { { MHD_OPTION_END, 0, NULL } };
 
 	if (conn_table_init(&w->conns, err) < 0)
 		return -1;
-	if (!w->opts->plain)
-		flags |= MHD_USE_TLS;
-	w->daemon = MHD_start_daemon(
-		flags, 0, NULL, NULL, exchange_on_request, w, MHD_OPTION_EXTERNAL_LOGGER, quiet,
-		NULL, MHD_OPTION_CONNECTION_LIMIT, (unsigned)(SERVER_CONNECTIONS + SPARE),
-		MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)(SERVER_IDLE_MS / 1000),
-		MHD_OPTION_CONNECTION_MEMORY_LIMIT, MEMORY_BYTES,
-		MHD_OPTION_CONNECTION_MEMORY_INCREMENT, (size_t)8192, MHD_OPTION_THREAD_STACK_SIZE,
-		STACK_BYTES, MHD_OPTION_NOTIFY_COMPLETED, exchange_on_completed, w,
-		MHD_OPTION_NOTIFY_CONNECTION, exchange_on_connection, w, MHD_OPTION_ARRAY,
-		w->opts->plain ? none : tls, MHD_OPTION_END);
+	/* The certificate callback is not among the options that an array may hold. */
+	if (w->opts->plain)
+		w->daemon = MHD_start_daemon(flags, 0, NULL, NULL, exchange_on_request, w,
+					     MHD_OPTION_EXTERNAL_LOGGER, quiet, NULL,
+					     MHD_OPTION_ARRAY, options, MHD_OPTION_END);
+	else
+		w->daemon = MHD_start_daemon(flags | MHD_USE_TLS, 0, NULL, NULL,
+					     exchange_on_request, w, MHD_OPTION_EXTERNAL_LOGGER,
+					     quiet, NULL, MHD_OPTION_HTTPS_PRIORITIES, TLS_PRIORITY,
+					     MHD_OPTION_HTTPS_CERT_CALLBACK2, tls_retrieve,
+					     MHD_OPTION_ARRAY, options, MHD_OPTION_END);
 	if (!w->daemon)
 		return err_set(err, FAIL_OS, "cannot start an HTTPS thread (libmicrohttpd %s)",
 			       MHD_get_version());
