@@ -310,8 +310,10 @@ static void run_ready(struct loop *l)
 	}
 }
 
-static void run_done(struct loop *l)
+/* Number of transfers that had ended. */
+static size_t run_done(struct loop *l)
 {
+	size_t ended = 0;
 	CURLMsg *msg;
 	int left;
 
@@ -326,7 +328,9 @@ static void run_done(struct loop *l)
 		t = (struct transfer *)(void *)private;
 		loop_remove(t);
 		t->done(t, code);
+		ended++;
 	}
+	return ended;
 }
 
 /* --- turning -------------------------------------------------------------- */
@@ -371,6 +375,11 @@ int loop_once(struct loop *l, int64_t max_ms, struct err *err)
 		return -1;
 	/* What was added since the last turn starts now, before any waiting. */
 	rc = curl_multi_perform(l->multi, &running);
+	/* One that ended right here (a refused connection) wakes no poll. */
+	if (rc == CURLM_OK && run_done(l) > 0) {
+		run_timers(l);
+		return 0;
+	}
 	if (rc == CURLM_OK && l->woken == 0)
 		rc = curl_multi_poll(l->multi, l->fds, (unsigned)nfds, (int)wait_ms(l, max_ms),
 				     NULL);
@@ -381,7 +390,7 @@ int loop_once(struct loop *l, int64_t max_ms, struct err *err)
 	if (rc != CURLM_OK)
 		return err_set(err, FAIL_OS, "the event loop failed: %s", curl_multi_strerror(rc));
 	run_ready(l);
-	run_done(l);
+	(void)run_done(l);
 	run_watches(l, nfds);
 	run_timers(l);
 	return 0;
