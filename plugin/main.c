@@ -99,9 +99,8 @@ static int dispatch(struct cmd_ctx *ctx, int argc, char **argv, struct err *err)
 		const char *near = cmds_nearest(argv[at]);
 
 		return err_set(err, FAIL_USAGE,
-			       "unknown command \"%s\"%s%s%s: see kubectl etjob help", argv[at],
-			       near ? ", did you mean \"" : "", near ? near : "",
-			       near ? "\"?" : "");
+			       "unknown command \"%s\": %s%s%ssee kubectl etjob help", argv[at],
+			       near ? "did you mean \"" : "", near ? near : "", near ? "\"? " : "");
 	}
 	for (int i = at; i > 1; i--) /* the verb goes, the flags before it stay in order */
 		argv[i] = argv[i - 1];

@@ -151,7 +151,6 @@ static int look(void *arg, const cJSON *obj, struct buf *line, struct err *err)
 
 static int wait_for(struct cmd_ctx *ctx, const struct scaling *s, const char *name, struct err *err)
 {
-	AUTO(buf) struct buf left = BUF_INIT(LIMIT_TEXT);
 	struct waiting state = { .ctx = ctx, .s = s, .name = name };
 	const struct watch_one w = {
 		.res = s->out ? &kube_scaleouts : &kube_scaleins,

@@ -122,8 +122,6 @@ static int set_defaults(const struct submit_in *in, cJSON *job, struct role role
 	    json_set_int(w->replica, "replicas", o->workers < 0 ? 1 : o->workers, err) < 0 ||
 	    json_set_int(w->replica, "minReplicas", o->min_workers < 0 ? 1 : o->min_workers, err) <
 		    0 ||
-	    json_set_int(w->replica, "maxReplicas",
-			 o->max_workers < 0 ? WORKERS_UNBOUNDED : o->max_workers, err) < 0 ||
 	    json_set_int(spec, "backoffLimit", o->backoff_limit < 0 ? 6 : o->backoff_limit, err) <
 		    0)
 		return -1;
