@@ -135,7 +135,8 @@ static int64_t next_backoff(struct informer *i)
 	int64_t base = i->backoff_ms ? i->backoff_ms : BACKOFF_MIN_MS;
 	uint32_t random = 0;
 
-	(void)clock_random(&random, sizeof(random)); /* without it the middle is as good */
+	if (clock_random(&random, sizeof(random)) < 0)
+		random = (uint32_t)base / 2; /* the middle is as good */
 	i->backoff_ms = base * 2 > BACKOFF_MAX_MS ? BACKOFF_MAX_MS : base * 2;
 	return base / 2 + (int64_t)(random % (uint32_t)base);
 }
@@ -554,7 +555,8 @@ static int start(struct informer *i, struct err *err)
 	uint32_t random = 0;
 	int64_t watch_s;
 
-	(void)clock_random(&random, sizeof(random)); /* without it all renew together */
+	if (clock_random(&random, sizeof(random)) < 0)
+		random = 0; /* all renew together then */
 	watch_s = WATCH_MIN_S + random % WATCH_SPREAD_S;
 	if (make_path(i, watch_s, &path, err) < 0)
 		return -1;

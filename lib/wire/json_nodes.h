@@ -16,8 +16,9 @@ MUST_USE int json_sorted_members(const cJSON *object, const cJSON ***out, size_t
 				 struct err *err);
 /*
  * As json_parse, but stops after the first value and the space behind it:
- * *used is how many bytes that is. With used NULL nothing may follow.
+ * *used is how many bytes that is. With used NULL nothing may follow. Messages
+ * count lines from `line`.
  */
-MUST_USE int json_parse_prefix(const char *text, size_t n, bool lenient, size_t *used, cJSON **out,
-			       struct err *err);
+MUST_USE int json_parse_prefix(const char *text, size_t n, bool lenient, size_t line, size_t *used,
+			       cJSON **out, struct err *err);
 #endif

@@ -18,6 +18,7 @@ struct parser {
 	size_t n;
 	size_t pos;
 	unsigned depth;
+	size_t line; /* of the first byte, in messages */
 	bool lenient;
 	struct err *err;
 };
@@ -25,7 +26,7 @@ struct parser {
 /* FAIL_INPUT with line and column of offset `at`. */
 PRINTF(3, 4) static int fail_at(struct parser *p, size_t at, const char *fmt, ...)
 {
-	size_t line = 1;
+	size_t line = p->line;
 	size_t start = 0;
 	char what[256];
 	va_list ap;
@@ -431,10 +432,10 @@ static int parse_value(struct parser *p, cJSON **out)
 	return *out ? 0 : err_nomem(p->err);
 }
 
-int json_parse_prefix(const char *text, size_t n, bool lenient, size_t *used, cJSON **out,
-		      struct err *err)
+int json_parse_prefix(const char *text, size_t n, bool lenient, size_t line, size_t *used,
+		      cJSON **out, struct err *err)
 {
-	struct parser p = { .text = text, .n = n, .lenient = lenient, .err = err };
+	struct parser p = { .text = text, .n = n, .line = line, .lenient = lenient, .err = err };
 	AUTO_JSON cJSON *v = NULL;
 
 	skip_space(&p);
@@ -451,10 +452,10 @@ int json_parse_prefix(const char *text, size_t n, bool lenient, size_t *used, cJ
 
 int json_parse(const char *text, size_t n, cJSON **out, struct err *err)
 {
-	return json_parse_prefix(text, n, false, NULL, out, err);
+	return json_parse_prefix(text, n, false, 1, NULL, out, err);
 }
 
 int json_parse_lenient(const char *text, size_t n, cJSON **out, struct err *err)
 {
-	return json_parse_prefix(text, n, true, NULL, out, err);
+	return json_parse_prefix(text, n, true, 1, NULL, out, err);
 }

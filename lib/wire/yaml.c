@@ -203,7 +203,7 @@ static int read_json(const char *text, size_t n, unsigned flags, struct yaml_doc
 		AUTO(doc) struct yaml_doc doc = { .line = line };
 		size_t used;
 
-		if (json_parse_prefix(text + at, n - at, !(flags & YAML_STRICT_KEYS), &used,
+		if (json_parse_prefix(text + at, n - at, !(flags & YAML_STRICT_KEYS), line, &used,
 				      &doc.json, err) < 0 ||
 		    normalise(doc.json, line, err) < 0 ||
 		    json_positions(text + at, used, line, &doc, flags, err) < 0 ||

@@ -55,19 +55,19 @@ static int emit_string(struct printer *p, const char *s)
 	return emit_scalar(p, s, YAML_PLAIN_SCALAR_STYLE);
 }
 
+/* kubectl's writer reads its own JSON text as YAML, so 1e20 is a float and 1e19 an integer. */
 static int emit_number(struct printer *p, const cJSON *v)
 {
 	char text[FLOAT_TEXT_SIZE];
-	const char *raw = v->valuestring;
-	int64_t whole;
+	const char *raw = cJSON_IsRaw(v) ? v->valuestring : text;
+	struct yaml_scalar s;
 
-	if (json_int(v, &whole)) {
-		(void)snprintf(text, sizeof(text), "%" PRId64, whole);
-		return emit_scalar(p, text, YAML_PLAIN_SCALAR_STYLE);
-	}
-	if (cJSON_IsRaw(v) && raw[strspn(raw, "-0123456789")] == '\0')
-		return emit_scalar(p, raw, YAML_PLAIN_SCALAR_STYLE); /* past int64: exact */
-	float_g(cJSON_IsRaw(v) ? strtod(raw, NULL) : v->valuedouble, false, text);
+	if (!cJSON_IsRaw(v))
+		float_json(v->valuedouble, text);
+	s = yaml_resolve(raw, strlen(raw));
+	if (s.type == YAML_INT || s.type == YAML_UINT)
+		return emit_scalar(p, raw, YAML_PLAIN_SCALAR_STYLE);
+	float_g(strtod(raw, NULL), false, text);
 	return emit_scalar(p, text, YAML_PLAIN_SCALAR_STYLE);
 }
 
