@@ -129,16 +129,23 @@ static void schedule(struct informer *i, int64_t delay_ms)
 	}
 }
 
+/* Below n; without the kernel's random bytes 0, which only makes all of us renew together. */
+static uint32_t random_below(uint32_t n)
+{
+	uint32_t value = 0;
+
+	if (clock_random(&value, sizeof(value)) < 0)
+		return 0;
+	return value % n;
+}
+
 /* 0.8 s, doubling to 30 s, each between half and one and a half of it. */
 static int64_t next_backoff(struct informer *i)
 {
 	int64_t base = i->backoff_ms ? i->backoff_ms : BACKOFF_MIN_MS;
-	uint32_t random = 0;
 
-	if (clock_random(&random, sizeof(random)) < 0)
-		random = (uint32_t)base / 2; /* the middle is as good */
 	i->backoff_ms = base * 2 > BACKOFF_MAX_MS ? BACKOFF_MAX_MS : base * 2;
-	return base / 2 + (int64_t)(random % (uint32_t)base);
+	return base / 2 + (int64_t)random_below((uint32_t)base);
 }
 
 static void set_text(char **to, const char *text)
@@ -552,12 +559,8 @@ static int start(struct informer *i, struct err *err)
 {
 	AUTO(buf) struct buf path = BUF_INIT(LIMIT_TEXT);
 	struct kube_req req = { .method = "GET", .arg = i };
-	uint32_t random = 0;
-	int64_t watch_s;
+	int64_t watch_s = WATCH_MIN_S + (int64_t)random_below(WATCH_SPREAD_S);
 
-	if (clock_random(&random, sizeof(random)) < 0)
-		random = 0; /* all renew together then */
-	watch_s = WATCH_MIN_S + random % WATCH_SPREAD_S;
 	if (make_path(i, watch_s, &path, err) < 0)
 		return -1;
 	req.path = buf_text(&path);

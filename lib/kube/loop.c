@@ -15,7 +15,8 @@ struct timer {
 
 struct fdwatch {
 	int fd;
-	bool dead; /* unwatched while callbacks run */
+	size_t slot; /* in fds of the wait under way; SIZE_MAX: not waited for yet */
+	bool dead;   /* unwatched while callbacks run */
 	void (*fn)(void *arg);
 	void *arg;
 	struct fdwatch *next;
@@ -193,6 +194,7 @@ struct fdwatch *loop_watch_fd(struct loop *l, int fd, void (*fn)(void *arg), voi
 	if (!w)
 		return NULL;
 	w->fd = fd;
+	w->slot = SIZE_MAX;
 	w->fn = fn;
 	w->arg = arg;
 	w->next = l->watches;
@@ -225,16 +227,16 @@ void loop_unwatch_fd(struct loop *l, struct fdwatch *w)
 		sweep_watches(l);
 }
 
-/* fds holds one entry a watch, in the list's order at the time of the wait. */
-static void run_watches(struct loop *l, size_t nfds)
+static void run_watches(struct loop *l)
 {
-	struct fdwatch *w = l->watches;
-
-	/* A watch added by a callback goes to the head: the rest of the list keeps its order. */
 	l->watches_busy = true;
-	for (size_t i = 0; i < nfds && w; i++, w = w->next)
-		if (l->fds[i].revents && !w->dead)
+	for (struct fdwatch *w = l->watches; w; w = w->next) {
+		bool readable = w->slot != SIZE_MAX && l->fds[w->slot].revents;
+
+		w->slot = SIZE_MAX;
+		if (readable && !w->dead)
 			w->fn(w->arg);
+	}
 	l->watches_busy = false;
 	sweep_watches(l);
 }
@@ -294,9 +296,14 @@ void transfer_wake(struct transfer *t)
 	t->loop->woken++;
 }
 
-/* ready() may add and remove any transfer, so the search starts anew after each. */
-static void run_ready(struct loop *l)
+/*
+ * ready() may add and remove any transfer, so the search starts anew after each.
+ * Returns whether there was any.
+ */
+static bool run_ready(struct loop *l)
 {
+	bool any = l->woken > 0;
+
 	while (l->woken > 0) {
 		struct transfer *t = l->transfers;
 
@@ -308,12 +315,12 @@ static void run_ready(struct loop *l)
 		l->woken--;
 		t->ready(t);
 	}
+	return any;
 }
 
-/* Number of transfers that had ended. */
-static size_t run_done(struct loop *l)
+static bool run_done(struct loop *l)
 {
-	size_t ended = 0;
+	bool any = false;
 	CURLMsg *msg;
 	int left;
 
@@ -328,9 +335,24 @@ static size_t run_done(struct loop *l)
 		t = (struct transfer *)(void *)private;
 		loop_remove(t);
 		t->done(t, code);
-		ended++;
+		any = true;
 	}
-	return ended;
+	return any;
+}
+
+/* Lets curl work and runs the callbacks of what came; *any: there was some. */
+static int perform(struct loop *l, bool *any, struct err *err)
+{
+	int running;
+	CURLMcode rc = curl_multi_perform(l->multi, &running);
+
+	if (rc == CURLM_OUT_OF_MEMORY)
+		return err_nomem(err);
+	if (rc != CURLM_OK)
+		return err_set(err, FAIL_OS, "the event loop failed: %s", curl_multi_strerror(rc));
+	*any = run_ready(l);
+	*any = run_done(l) || *any;
+	return 0;
 }
 
 /* --- turning -------------------------------------------------------------- */
@@ -347,8 +369,10 @@ static int prepare_fds(struct loop *l, struct err *err)
 		l->fds = fds;
 		l->fds_size = l->nwatches;
 	}
-	for (struct fdwatch *w = l->watches; w; w = w->next, n++)
-		l->fds[n] = (struct curl_waitfd){ .fd = w->fd, .events = CURL_WAIT_POLLIN };
+	for (struct fdwatch *w = l->watches; w; w = w->next) {
+		w->slot = n;
+		l->fds[n++] = (struct curl_waitfd){ .fd = w->fd, .events = CURL_WAIT_POLLIN };
+	}
 	return 0;
 }
 
@@ -367,31 +391,24 @@ static int64_t wait_ms(const struct loop *l, int64_t max_ms)
 
 int loop_once(struct loop *l, int64_t max_ms, struct err *err)
 {
-	size_t nfds = l->nwatches;
 	CURLMcode rc;
-	int running;
+	bool any;
 
-	if (prepare_fds(l, err) < 0)
+	/*
+	 * What was added since the last turn starts now, and may even fail now (a refused
+	 * connection), before any waiting.
+	 */
+	if (perform(l, &any, err) < 0 || prepare_fds(l, err) < 0)
 		return -1;
-	/* What was added since the last turn starts now, before any waiting. */
-	rc = curl_multi_perform(l->multi, &running);
-	/* One that ended right here (a refused connection) wakes no poll. */
-	if (rc == CURLM_OK && run_done(l) > 0) {
-		run_timers(l);
-		return 0;
-	}
-	if (rc == CURLM_OK && l->woken == 0)
-		rc = curl_multi_poll(l->multi, l->fds, (unsigned)nfds, (int)wait_ms(l, max_ms),
-				     NULL);
-	if (rc == CURLM_OK)
-		rc = curl_multi_perform(l->multi, &running);
+	rc = curl_multi_poll(l->multi, l->fds, (unsigned)l->nwatches,
+			     any || l->stop ? 0 : (int)wait_ms(l, max_ms), NULL);
 	if (rc == CURLM_OUT_OF_MEMORY)
 		return err_nomem(err);
 	if (rc != CURLM_OK)
 		return err_set(err, FAIL_OS, "the event loop failed: %s", curl_multi_strerror(rc));
-	run_ready(l);
-	(void)run_done(l);
-	run_watches(l, nfds);
+	if (perform(l, &any, err) < 0)
+		return -1;
+	run_watches(l);
 	run_timers(l);
 	return 0;
 }
