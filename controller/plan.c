@@ -206,7 +206,8 @@ static void start_new(struct plan *p)
 	status_int(p, "restartCount", 0);
 	status_time(p, "startTime", p->now);
 	status_condition(p, p->status, "Created", true, "TrainingJobCreated",
-			 "the job was accepted with %" PRId64 " workers", p->desired);
+			 "the job was accepted with %" PRId64 " worker%s", p->desired,
+			 plural(p->desired));
 }
 
 void plan_finish(struct plan *p, bool ok, const char *reason, const char *message)
@@ -228,7 +229,7 @@ static void finished(struct plan *p)
 	if (j->clean != CLEAN_NONE)
 		workers_delete_all(p, j->clean == CLEAN_RUNNING, 5);
 	if (p->w->launcher.obj && !p->w->launcher.deletion_ms &&
-	    (j->clean == CLEAN_ALL || !p->w->launcher.dead))
+	    (j->clean == CLEAN_ALL || !p->w->launcher.done))
 		plan_delete_pod(p, &p->w->launcher, 10);
 	scale_prune(p);
 	if (j->ttl_s < 0 || !time_get(json_get_str(p->status, "completionTime", NULL), &end))
@@ -279,8 +280,8 @@ static void resume(struct plan *p)
 	status_int(p, "observedReplicas", p->job->replicas);
 	status_clear(p, "Suspended", "Resumed");
 	status_phase(p, JOB_CREATED);
-	plan_event(p, p->job->obj, false, "Resumed", "the job goes on with %" PRId64 " workers",
-		   p->desired);
+	plan_event(p, p->job->obj, false, "Resumed", "the job goes on with %" PRId64 " worker%s",
+		   p->desired, plural(p->desired));
 }
 
 static bool past_deadline(struct plan *p)
@@ -436,6 +437,7 @@ int plan_job(const struct world *w, int64_t now_ms, struct actions *out, struct 
 	plan_run(&p);
 	cJSON_Delete(p.status);
 	strs_release(&p.target);
+	strs_release(&p.reserved);
 	strs_release(&p.listed);
 	strs_release(&p.hosts);
 	if (p.failed) {

@@ -24,18 +24,25 @@ struct plan {
 	struct actions *out;
 	struct err *err;
 	bool failed;
-	cJSON *status;      /* the next status, owned */
-	struct strs target; /* names of the workers to have */
-	struct strs listed; /* lines of the hostfile now */
-	struct strs hosts;  /* lines that it should have */
-	bool hosts_known;   /* hosts was computed */
-	int64_t desired;    /* size to have */
+	cJSON *status;        /* the next status, owned */
+	struct strs target;   /* names of the workers to have */
+	struct strs reserved; /* names that this plan hands out */
+	struct strs listed;   /* lines of the hostfile now */
+	struct strs hosts;    /* lines that it should have */
+	bool hosts_known;     /* hosts was computed */
+	int64_t desired;      /* size to have */
 	int64_t next_index;
 	const struct scaler *active; /* the scaler under way, or NULL */
 	bool scaled;                 /* the active scaler ended in this plan */
 	int64_t base;                /* lines until a ScaleOut is complete; else desired */
 	bool touched;                /* something went wrong that needs no more than a new look */
 };
+
+/* "s" unless n is 1. */
+static inline const char *plural(int64_t n)
+{
+	return n == 1 ? "" : "s";
+}
 
 /* Latch. */
 void plan_fail(struct plan *p);

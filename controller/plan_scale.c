@@ -18,6 +18,14 @@ static const struct kube_res *res_of(const struct scaler *s)
 	return s->out ? &kube_scaleouts : &kube_scaleins;
 }
 
+/* Workers that it adds or removes; 0 when it does not say. */
+static int64_t amount(const struct scaler *s)
+{
+	int64_t n = scaler_amount(s);
+
+	return n < 0 ? -n : n;
+}
+
 static const char *kind_of(const struct scaler *s)
 {
 	return s->out ? KIND_SCALEOUT : KIND_SCALEIN;
@@ -126,14 +134,15 @@ static void scaler_begin(struct plan *p, const struct scaler *s, const struct st
 	set_text(p, status, "startTime", now);
 	status_condition(p, status, "Created", true, kind_of(s), "accepted");
 	status_condition(p, status, "Scaling", true, kind_of(s),
-			 s->out ? "adds %zu workers" : "removes %zu workers", pods->n);
+			 s->out ? "adds %zu worker%s" : "removes %zu worker%s", pods->n,
+			 plural((int64_t)pods->n));
 	if (s->script && !p->w->allow_scripts)
 		status_condition(p, status, "ScriptExecuted", false, "ScriptsNotAllowed",
 				 "the script is not run: the controller runs without "
 				 "--allow-scripts");
 	scaler_write(p, s, status);
-	plan_event(p, p->job->obj, false, "Scaling", "%s %s: %s %zu workers", kind_of(s), s->name,
-		   s->out ? "adds" : "removes", pods->n);
+	plan_event(p, p->job->obj, false, "Scaling", "%s %s: %s %zu worker%s", kind_of(s), s->name,
+		   s->out ? "adds" : "removes", pods->n, plural((int64_t)pods->n));
 }
 
 static void current_name(const struct scaler *s, struct buf *out)
@@ -176,7 +185,7 @@ static void history(struct plan *p, const struct scaler *s, int64_t from, int64_
 /* The job's side of a scaler's end: repeatable, because it clears currentScaler with it. */
 static void settle_scaler(struct plan *p, const struct scaler *s, bool ok)
 {
-	int64_t n = scaler_amount(s) > 0 ? scaler_amount(s) : 0;
+	int64_t n = amount(s);
 	const cJSON *v;
 
 	if (s->out) {
@@ -241,7 +250,7 @@ static int64_t lines_good(const struct plan *p)
 
 static void go_on_out(struct plan *p, const struct scaler *s)
 {
-	int64_t n = scaler_amount(s), end = started_ms(p, s) + s->timeout_s * 1000;
+	int64_t n = amount(s), end = started_ms(p, s) + s->timeout_s * 1000;
 	bool training = p->w->launcher.obj && !p->w->launcher.done;
 
 	p->base = p->desired - n;
@@ -254,7 +263,8 @@ static void go_on_out(struct plan *p, const struct scaler *s)
 		for (size_t i = p->listed.n > (size_t)n ? p->listed.n - (size_t)n : 0;
 		     i < p->listed.n; i++)
 			(void)plan_ok(p, strs_add(&added, p->listed.v[i], p->err));
-		buf_printf(&text, "%" PRId64 " workers added, %" PRId64 " now", n, p->desired);
+		buf_printf(&text, "%" PRId64 " worker%s added, %" PRId64 " now", n, plural(n),
+			   p->desired);
 		scaler_end(p, s, true, "ScaleSucceeded", buf_text(&text), &added);
 		settle_scaler(p, s, true);
 	} else if (p->now >= end) {
@@ -284,7 +294,7 @@ static void go_on_in(struct plan *p, const struct scaler *s)
 	if (!pods || (!lines && p->now >= end + 30000)) {
 		AUTO(buf) struct buf text = BUF_INIT(2048);
 
-		buf_printf(&text, "%" PRId64 " workers removed, %" PRId64 " now", scaler_amount(s),
+		buf_printf(&text, "%" PRId64 " workers removed, %" PRId64 " now", amount(s),
 			   p->desired);
 		if (pods)
 			buf_printf(&text, "; %s still terminates (its node may be gone)", last);
@@ -300,7 +310,7 @@ static void go_on_in(struct plan *p, const struct scaler *s)
 /* Why the scaler can not be done at the present size: appends to out, or nothing. */
 static void refuse(const struct plan *p, const struct scaler *s, struct buf *out)
 {
-	int64_t n = scaler_amount(s), size = p->desired;
+	int64_t n = amount(s), size = p->desired;
 	const cJSON *v, *other;
 
 	if (n < 1 || (s->count >= 0 && s->pod_names)) {
@@ -310,16 +320,16 @@ static void refuse(const struct plan *p, const struct scaler *s, struct buf *out
 	}
 	if (s->out && size + n > p->job->max) {
 		buf_printf(out,
-			   "%" PRId64 " workers would be more than maxReplicas (%" PRId64
+			   "%" PRId64 " worker%s would be more than maxReplicas (%" PRId64
 			   "), the job has %" PRId64,
-			   size + n, p->job->max, size);
+			   size + n, plural(size + n), p->job->max, size);
 		return;
 	}
 	if (!s->out && size - n < p->job->min) {
 		buf_printf(out,
-			   "%" PRId64 " workers would be fewer than minReplicas (%" PRId64
+			   "%" PRId64 " worker%s would be fewer than minReplicas (%" PRId64
 			   "), the job has %" PRId64,
-			   size - n, p->job->min, size);
+			   size - n, plural(size - n), p->job->min, size);
 		return;
 	}
 	json_each (v, s->pod_names) {
@@ -340,7 +350,7 @@ static void refuse(const struct plan *p, const struct scaler *s, struct buf *out
 
 static void pick_pods(struct plan *p, const struct scaler *s, struct strs *pods)
 {
-	int64_t n = scaler_amount(s);
+	int64_t n = amount(s);
 	const cJSON *v;
 
 	if (s->out) {
@@ -372,7 +382,8 @@ static void take_pods(struct plan *p, const struct scaler *s)
 		if (!s->out)
 			target_remove(&p->target, json_str(v));
 		else if (!strs_has(&p->target, json_str(v)))
-			(void)plan_ok(p, strs_add(&p->target, json_str(v), p->err));
+			(void)(plan_ok(p, strs_add(&p->target, json_str(v), p->err)) &&
+			       plan_ok(p, strs_add(&p->reserved, json_str(v), p->err)));
 	}
 }
 
@@ -395,7 +406,7 @@ static void apply(struct plan *p, const struct scaler *s)
 	} else {
 		take_pods(p, s);
 	}
-	p->desired += s->out ? scaler_amount(s) : -scaler_amount(s);
+	p->desired += s->out ? amount(s) : -amount(s);
 	p->base = s->out ? from : p->desired;
 	p->active = s;
 	current_name(s, &name);

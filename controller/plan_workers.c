@@ -61,7 +61,8 @@ void workers_reserve(struct plan *p, int64_t n)
 
 		name_worker(p->job->name, p->next_index, &name);
 		p->next_index++;
-		(void)plan_ok(p, strs_add(&p->target, buf_text(&name), p->err));
+		(void)(plan_ok(p, strs_add(&p->target, buf_text(&name), p->err)) &&
+		       plan_ok(p, strs_add(&p->reserved, buf_text(&name), p->err)));
 	}
 }
 
@@ -106,7 +107,8 @@ static bool lost(const struct plan *p, const char *name)
 	if (pod)
 		return pod->dead || pod->going;
 	/* Not made yet, or made and gone? Only a name that we just reserved is safe to use. */
-	return !(p->w->fresh && strs_has(p->w->fresh, name)) && !name_blocked(p, "Pod", name, NULL);
+	return !strs_has(&p->reserved, name) && !(p->w->fresh && strs_has(p->w->fresh, name)) &&
+	       !name_blocked(p, "Pod", name, NULL);
 }
 
 static void tell_lost(struct plan *p, const char *name)
