@@ -69,10 +69,15 @@ static int64_t add_devices(int64_t sum, const cJSON *quantity)
 {
 	int64_t milli, whole;
 
-	if (!quantity_get(quantity, &milli) || milli <= 0)
+	/* A plain number, as nearly all are, takes no memory and so cannot read as none. */
+	if (!json_int(quantity, &whole)) {
+		if (!quantity_get(quantity, &milli))
+			return sum;
+		whole = milli / 1000 + (milli % 1000 > 0 ? 1 : 0);
+	}
+	if (whole <= 0)
 		return sum;
-	whole = milli / 1000 + (milli % 1000 ? 1 : 0);
-	return sum > INT32_MAX - whole ? INT32_MAX : sum + whole;
+	return whole > INT32_MAX - sum ? INT32_MAX : sum + whole;
 }
 
 int64_t job_template_gpus(const cJSON *template_)
