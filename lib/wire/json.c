@@ -90,6 +90,17 @@ void json_link(cJSON *parent, cJSON *item)
 	first->prev = item;
 }
 
+void json_link_before(cJSON *array, cJSON *before, cJSON *item)
+{
+	item->next = before;
+	item->prev = before->prev;
+	before->prev = item;
+	if (array->child == before)
+		array->child = item; /* item->prev is the last one now, as cJSON wants it */
+	else
+		item->prev->next = item;
+}
+
 struct ranked {
 	const cJSON *member;
 	size_t rank;

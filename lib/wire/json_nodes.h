@@ -11,6 +11,11 @@ cJSON *json_own_text(int type, char *text);
 cJSON *json_new_number(const char *text, size_t n);
 /* Appends an item (whose key is set already, for an object). */
 void json_link(cJSON *parent, cJSON *item);
+/*
+ * Puts item before another one of the array. (cJSON_InsertItemInArray of
+ * Debian 12 refuses to insert anywhere but at the end.)
+ */
+void json_link_before(cJSON *array, cJSON *before, cJSON *item);
 /* Members by key (stable); *out is the caller's to free, NULL when there are none. */
 MUST_USE int json_sorted_members(const cJSON *object, const cJSON ***out, size_t *n,
 				 struct err *err);

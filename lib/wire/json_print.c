@@ -6,13 +6,12 @@
 /* Go's encoder also escapes what could end a script element in a web page. */
 static void add_html_safe(struct buf *out, const char *s)
 {
-	size_t from = out->len;
 	AUTO(buf) struct buf plain = BUF_INIT(out->cap);
 	size_t start = 0;
 
 	buf_json(&plain, s, strlen(s));
-	if (buf_check(&plain, NULL) < 0) {
-		buf_reserve(out, out->cap - from + 1); /* latches the limit */
+	if (plain.fail != FAIL_NONE) {
+		out->fail = plain.fail;
 		return;
 	}
 	for (size_t i = 0; i < plain.len; i++) {

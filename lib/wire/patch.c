@@ -153,9 +153,10 @@ static int locate(cJSON *doc, const char *pointer, struct place *at, struct err 
 	return 0;
 }
 
-static int insert(cJSON *array, const char *name, cJSON *value, struct err *err)
+static int insert(struct place *at, cJSON *value, struct err *err)
 {
-	size_t n = json_len(array);
+	const char *name = buf_text(&at->last);
+	size_t n = json_len(at->parent);
 	size_t i = n;
 
 	if ((strcmp(name, "-") != 0 && !index_of(name, &i)) || i > n) {
@@ -163,8 +164,8 @@ static int insert(cJSON *array, const char *name, cJSON *value, struct err *err)
 		return err_set(err, FAIL_INPUT, "index \"%s\" is out of range", name);
 	}
 	if (i == n)
-		return json_append(array, value, err);
-	(void)cJSON_InsertItemInArray(array, (int)i, value); /* i < n: there is an item there */
+		return json_append(at->parent, value, err);
+	json_link_before(at->parent, at->child, value);
 	return 0;
 }
 
@@ -185,7 +186,7 @@ static int put(cJSON **doc, struct place *at, cJSON *value, bool replace, struct
 		return err_set(err, FAIL_INPUT, "the parent is neither object nor list");
 	}
 	if (!replace)
-		return insert(at->parent, buf_text(&at->last), value, err);
+		return insert(at, value, err);
 	(void)cJSON_ReplaceItemViaPointer(at->parent, at->child, value); /* all are there */
 	return 0;
 }
