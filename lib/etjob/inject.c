@@ -19,6 +19,8 @@ struct injection {
 	const struct job *job;
 	struct values now, before;
 	bool has_before;
+	const struct job *old; /* where has_before */
+	const char *stale;     /* of the container at hand: its old `workers`, see kept_workers() */
 	struct patch *patch;
 	struct strs *warnings; /* may be NULL */
 	struct err *err;
@@ -74,6 +76,12 @@ static int add_at(struct injection *in, const char *pointer, const char *suffix,
 	return patch_add(in->patch, buf_text(&at), TAKE(owned), in->err);
 }
 
+/* What a variable gets where it is absent. */
+static const char *value_of(const struct injection *in, size_t which)
+{
+	return which == ENV_WORKERS && in->stale ? in->stale : in->now.text[which];
+}
+
 /* A whole env where the container has none. */
 static int add_env_list(struct injection *in, const char *container)
 {
@@ -82,7 +90,7 @@ static int add_env_list(struct injection *in, const char *container)
 	if (!list)
 		return err_nomem(in->err);
 	for (size_t i = 0; i < ENV_COUNT; i++) {
-		cJSON *entry = new_env(env_names[i], in->now.text[i], in->err);
+		cJSON *entry = new_env(env_names[i], value_of(in, i), in->err);
 
 		if (!entry || json_append(list, entry, in->err) < 0)
 			return -1;
@@ -135,10 +143,39 @@ static int inject_env(struct injection *in, const cJSON *container, const char *
 	}
 	for (size_t i = 0; i < ENV_COUNT; i++) {
 		if (!seen[i] && add_at(in, pointer, "/env/-",
-				       new_env(env_names[i], in->now.text[i], in->err)) < 0)
+				       new_env(env_names[i], value_of(in, i), in->err)) < 0)
 			return -1;
 	}
 	return 0;
+}
+
+static const cJSON *named(const cJSON *list, const char *name)
+{
+	const cJSON *item;
+
+	json_each (item, list) {
+		if (str_eq(json_get_str(item, "name", NULL), name))
+			return item;
+	}
+	return NULL;
+}
+
+/*
+ * A client-side apply drops what was injected, and it comes back. Where replicas was changed
+ * through /scale, the stored `workers` is older than replicas, and must come back as it was: an
+ * apply that changes nothing changes nothing. NULL where this request itself changes replicas.
+ */
+static const char *kept_workers(const struct injection *in, const char *role,
+				const cJSON *container)
+{
+	if (!in->has_before || strcmp(in->before.text[ENV_WORKERS], in->now.text[ENV_WORKERS]) != 0)
+		return NULL;
+	const cJSON *template_ =
+		str_eq(role, ROLE_LAUNCHER) ? in->old->launcher_template : in->old->worker_template;
+	const cJSON *old = named(json_at(template_, "spec", "containers", NULL),
+				 json_get_str(container, "name", NULL));
+
+	return json_get_str(named(json_get(old, "env"), env_names[ENV_WORKERS]), "value", NULL);
 }
 
 static int inject_envs(struct injection *in, const cJSON *template_, const char *role)
@@ -153,6 +190,7 @@ static int inject_envs(struct injection *in, const cJSON *template_, const char 
 			   index++);
 		if (buf_check(&pointer, in->err) < 0)
 			return -1;
+		in->stale = kept_workers(in, role, container);
 		if (cJSON_IsObject(container) && inject_env(in, container, buf_text(&pointer)) < 0)
 			return -1;
 	}
@@ -176,17 +214,6 @@ static const cJSON *mount_at_config_dir(const cJSON *container)
 	json_each (m, json_get(container, "volumeMounts")) {
 		if (is_config_dir(json_get_str(m, "mountPath", NULL)))
 			return m;
-	}
-	return NULL;
-}
-
-static const cJSON *named(const cJSON *list, const char *name)
-{
-	const cJSON *item;
-
-	json_each (item, list) {
-		if (str_eq(json_get_str(item, "name", NULL), name))
-			return item;
 	}
 	return NULL;
 }
@@ -325,6 +352,7 @@ int inject_patch(const cJSON *obj, const cJSON *old, const struct inject_opts *o
 		job_view(old, &before);
 		values_of(&before, &in.before);
 		in.has_before = true;
+		in.old = &before;
 	}
 	for (size_t i = 0; i < ARRAY_LEN(roles); i++) {
 		if (inject_envs(&in, i == 0 ? now.launcher_template : now.worker_template,

@@ -112,6 +112,35 @@ static void values_that_were_ours_follow(void **state)
 	assert_patch(now, NULL, &with_mount, "");
 }
 
+/* kubectl scale changed replicas and could not change the variable. A client-side apply then drops
+ * the variable: were it to come back with another value, each apply would be a change. */
+static void what_scale_left_behind_stays_until_replicas_are_applied(void **state)
+{
+	AUTO_JSON cJSON *old = jobs_good();
+	AUTO_JSON cJSON *now = jobs_good();
+	AUTO_JSON cJSON *other = NULL;
+	struct err err = ERR_INIT;
+
+	unit_assert_ok(inject_apply(&old, NULL, &with_mount, &err), &err);
+	jobs_set(&old, WORKER "/replicas", "3");
+	jobs_set(&now, WORKER "/replicas", "3");
+	unit_assert_ok(inject_apply(&now, old, &with_mount, &err), &err);
+	assert_true(cJSON_Compare(now, old, true));
+
+	other = jobs_good();
+	jobs_set(&other, WORKER "/replicas", "4");
+	unit_assert_ok(inject_apply(&other, old, &with_mount, &err), &err);
+	assert_string_equal(
+		json_get_str(json_index(json_at(json_index(json_at(other, "spec", "etReplicaSpecs",
+								   "worker", "template", "spec",
+								   "containers", NULL),
+							   0),
+						"env", NULL),
+					0),
+			     "value", ""),
+		"4");
+}
+
 static void some_jobs_are_left_alone(void **state)
 {
 	static const struct {
@@ -304,6 +333,7 @@ int main(void)
 		UNIT_CASE(without_bounds_the_defaults_are_given),
 		UNIT_CASE(only_what_is_absent_is_added),
 		UNIT_CASE(values_that_were_ours_follow),
+		UNIT_CASE(what_scale_left_behind_stays_until_replicas_are_applied),
 		UNIT_CASE(some_jobs_are_left_alone),
 		UNIT_CASE(broken_containers_are_passed_over),
 		UNIT_CASE(mounts_of_the_user_stay),
