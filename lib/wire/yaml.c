@@ -135,6 +135,8 @@ static int normalise(cJSON *v, size_t line, struct err *err)
 
 		if (normalise(item, line, err) < 0)
 			return -1;
+		if (cJSON_IsNumber(item) && item->valuedouble == 0)
+			item->valuedouble = 0; /* -0 is the integer 0 */
 		if (!cJSON_IsRaw(item))
 			continue;
 		d = strtod(item->valuestring, NULL);
@@ -192,9 +194,10 @@ static size_t space_length(const char *text, size_t n)
 	return i;
 }
 
-/* JSON values one after the other; after a line --- the rest is YAML. */
+/* JSON values one after the other; after a line --- the rest is YAML. *is_json: it is well-formed.
+ */
 static int read_json(const char *text, size_t n, unsigned flags, struct yaml_docs *docs,
-		     struct err *err)
+		     bool *is_json, struct err *err)
 {
 	size_t at = space_length(text, n);
 	size_t line = 1 + count_lines(text, at);
@@ -203,9 +206,9 @@ static int read_json(const char *text, size_t n, unsigned flags, struct yaml_doc
 		AUTO(doc) struct yaml_doc doc = { .line = line };
 		size_t used;
 
-		if (json_parse_prefix(text + at, n - at, !(flags & YAML_STRICT_KEYS), line, &used,
-				      &doc.json, err) < 0 ||
-		    normalise(doc.json, line, err) < 0 ||
+		*is_json = json_parse_prefix(text + at, n - at, !(flags & YAML_STRICT_KEYS), line,
+					     &used, &doc.json, err) == 0;
+		if (!*is_json || normalise(doc.json, line, err) < 0 ||
 		    json_positions(text + at, used, line, &doc, flags, err) < 0 ||
 		    push(docs, &doc, err) < 0)
 			return -1;
@@ -247,14 +250,16 @@ static int read_text(const char *text, size_t n, unsigned flags, struct yaml_doc
 {
 	size_t at = space_length(text, n);
 	struct err json_err = ERR_INIT;
+	bool is_json = false;
 
 	if (at == n || text[at] != '{')
 		return read_stream(text, n, 1, flags, docs, err);
-	if (read_json(text, n, flags, docs, &json_err) == 0)
+	if (read_json(text, n, flags, docs, &is_json, &json_err) == 0)
 		return 0;
 	/* A YAML flow mapping looks like JSON too. */
 	yaml_docs_release(docs);
-	if (read_stream(text, n, 1, flags, docs, NULL) == 0)
+	if (!is_json && json_err.fail == FAIL_INPUT &&
+	    read_stream(text, n, 1, flags, docs, NULL) == 0)
 		return 0;
 	yaml_docs_release(docs);
 	if (err)

@@ -100,8 +100,11 @@ static int binary_value(struct converter *c, const struct yaml_node *node, cJSON
 {
 	AUTO(buf) struct buf data = BUF_INIT(LIMIT_FILE);
 
-	if (base64_decode(node->text, node->len, &data, c->err) < 0)
+	if (base64_decode(node->text, node->len, &data, NULL) < 0) {
+		if (data.fail != FAIL_NONE)
+			return buf_check(&data, c->err);
 		return fail_at(c, node, "!!binary value contains invalid base64 data");
+	}
 	return text_value(c, node, buf_text(&data), data.len, out);
 }
 
