@@ -28,11 +28,13 @@ record_host() {
 	mv "$STATE_DIR/host.sysctls.part" "$STATE_DIR/host.sysctls"
 }
 
+# The route lets the API server reach Services, also on a machine without a default route.
 make_bridge() {
 	if ! ip link show "$BRIDGE" >/dev/null 2>&1; then
 		ip link add "$BRIDGE" type bridge || return 1
 	fi
-	ip addr replace "$NODE_IP/24" dev "$BRIDGE" && ip link set "$BRIDGE" up
+	ip addr replace "$NODE_IP/24" dev "$BRIDGE" && ip link set "$BRIDGE" up &&
+		ip route replace "$SERVICE_CIDR" dev "$BRIDGE"
 }
 
 # Removes the chains that were not there before `up`, and the rules that lead there; a table is
