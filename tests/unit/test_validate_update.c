@@ -56,7 +56,7 @@ static void updates_of_a_running_job(void **state)
 		{ L "/containers/0/command", "[\"sh\",\"-c\",\"x\"]",
 		  SPEC "launcher.template.spec.containers[0].command[2]: can not change from "
 		       "\"horovodrun -np $((${workers}*${gpus})) --host-discovery-script "
-		       "/etc/e...\" to \"x\" while the job has pods: " SUSPEND },
+		       "/...\" to \"x\" while the job has pods: " SUSPEND },
 		{ W "/nodeName", "\"n\"",
 		  SPEC
 		  "worker.template.spec.nodeName: can not change from nothing to \"n\" while the "
