@@ -511,7 +511,7 @@ class Api:
         if 'merge-patch' not in content_type:
             raise Refusal(415, 'UnsupportedMediaType', 'the body of the request was in an unknown format - accepted '
                           'media types include: application/json-patch+json, application/merge-patch+json')
-        new = merge(base, body)
+        new = merge(copy.deepcopy(base), body)
         if 'resourceVersion' not in (body.get('metadata') or {}):
             new['metadata'].pop('resourceVersion', None)
         return 200, self.change(place, new, dry)
