@@ -2,13 +2,22 @@
 /* cmds: the table of commands. */
 #include "cmd.h"
 
-extern const struct cmd cmd_submit, cmd_delete, cmd_get, cmd_list, cmd_logs, cmd_scaleout,
-	cmd_scalein, cmd_template, cmd_version, cmd_help, cmd_options;
+extern const struct cmd cmd_submit, cmd_delete, cmd_suspend, cmd_resume, cmd_restart, cmd_prune,
+	cmd_scaleout, cmd_scalein, cmd_scale, cmd_get, cmd_list, cmd_describe, cmd_logs, cmd_events,
+	cmd_history, cmd_top, cmd_wait, cmd_exec, cmd_attach, cmd_template, cmd_validate,
+	cmd_completion, cmd_version, cmd_help, cmd_options;
 
+/* clang-format off */
 const struct cmd *const cmds[] = {
-	&cmd_submit, &cmd_delete,   &cmd_scaleout, &cmd_scalein, &cmd_get,     &cmd_list,
-	&cmd_logs,   &cmd_template, &cmd_version,  &cmd_help,    &cmd_options, NULL,
+	&cmd_submit, &cmd_delete, &cmd_suspend, &cmd_resume, &cmd_restart, &cmd_prune,
+	&cmd_scaleout, &cmd_scalein, &cmd_scale,
+	&cmd_get, &cmd_list, &cmd_describe, &cmd_logs, &cmd_events, &cmd_history, &cmd_top, &cmd_wait,
+	&cmd_exec, &cmd_attach,
+	&cmd_validate, &cmd_template,
+	&cmd_completion, &cmd_version, &cmd_help, &cmd_options,
+	NULL,
 };
+/* clang-format on */
 
 /* Whether name is among words parted by blanks. */
 static bool among(const char *words, const char *name)

@@ -149,7 +149,9 @@ int main(int argc, char **argv)
 	ctx.color = ctx.out_tty && !(no_color && *no_color) && term && !str_eq(term, "dumb");
 	ctx.started_ms = clock_mono_ms(ctx.clock);
 	rc = complete_is_helper(argv[0]) ? complete_main(&ctx, argc - 1, argv + 1, &err)
-					 : dispatch(&ctx, argc, argv, &err);
+	     : argc > 1 && str_eq(argv[1], "__complete")
+		     ? complete_main(&ctx, argc - 2, argv + 2, &err)
+		     : dispatch(&ctx, argc, argv, &err);
 	struct err flush = ERR_INIT;
 	if (ctx_flush(&ctx, &flush) < 0 && rc == 0)
 		err = flush;
