@@ -15,6 +15,7 @@ import (
 	"io"
 	"os"
 
+	"github.com/fluxcd/cli-utils/pkg/kstatus/polling"
 	"github.com/fluxcd/cli-utils/pkg/kstatus/status"
 	"github.com/fluxcd/pkg/ssa"
 	"github.com/fluxcd/pkg/ssa/utils"
@@ -34,7 +35,8 @@ func newManager() (*ssa.ResourceManager, error) {
 		return nil, err
 	}
 	// The field manager of Flux's kustomize-controller.
-	return ssa.NewResourceManager(c, nil, ssa.Owner{
+	poller := polling.NewStatusPoller(c, c.RESTMapper(), polling.Options{})
+	return ssa.NewResourceManager(c, poller, ssa.Owner{
 		Field: "kustomize-controller", Group: "kustomize.toolkit.fluxcd.io",
 	}), nil
 }
