@@ -201,10 +201,18 @@ docs: all
 	@$(call optional,scripts/docs,scripts/docs)
 dist: all
 	@$(call optional,scripts/dist,scripts/dist)
-install: all
+MANUALS := $(patsubst %,$(BUILD)/man/%.1,$(notdir $(PROGRAMS)))
+$(MANUALS): $(BUILD)/man/%.1: $(BUILD)/% scripts/man-page
+	$(call say,MAN)
+	@mkdir -p $(@D)
+	$(Q)scripts/man-page $< >$@
+man: $(MANUALS)
+# kubectl asks kubectl_complete-etjob for completions; it is the same program.
+install: all man
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/share/man/man1
 	install -m 0755 $(PROGRAMS) $(DESTDIR)$(PREFIX)/bin
-	$(if $(wildcard docs/*.1),install -m 0644 $(wildcard docs/*.1) $(DESTDIR)$(PREFIX)/share/man/man1)
+	ln -sf kubectl-etjob $(DESTDIR)$(PREFIX)/bin/kubectl_complete-etjob
+	install -m 0644 $(MANUALS) $(DESTDIR)$(PREFIX)/share/man/man1
 clean:
 	rm -rf build build-asan build-tsan build-fuzz build-coverage dist
 help:
@@ -217,7 +225,7 @@ help:
 
 .PHONY: all tests test check check-unit check-sim check-fuzz check-cli check-asan check-tsan \
 	check-valgrind check-dist test-gitops coverage fuzz replays bench demo lint format stage images \
-	validate-image docs dist install \
+	validate-image docs dist install man \
 	clean help FORCE
 FORCE:
 .SECONDARY:

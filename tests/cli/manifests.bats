@@ -52,7 +52,14 @@ setup() {
 
 @test "the API reference is that of the CRDs" {
 	scripts/api-reference.py manifests/crds/{trainingjobs,scaleouts,scaleins}.yaml |
-		cat -s | diff - docs/api.md
+		cat -s | diff - docs/api.md || { echo "run make docs"; return 1; }
+}
+
+@test "the command reference is that of the option tables" {
+	"${BUILD:-build}/kubectl-etjob" help --format=markdown | diff - docs/commands.md || {
+		echo "run make docs"
+		return 1
+	}
 }
 
 @test "links between documents lead somewhere" {
