@@ -122,7 +122,7 @@ is_sound() {
 }
 
 @test "neither keys nor objects are in the log" {
-	! grep -E "PRIVATE|BEGIN|busybox" "$RUN/a.log" "$RUN/b.log"
+	run ! grep -E "PRIVATE|BEGIN|busybox" "$RUN/a.log" "$RUN/b.log"
 	[ "$(metric a etjob_webhook_certificate_not_after_timestamp_seconds)" -gt "$(date +%s)" ]
 	[ "$(metric a etjob_webhook_ca_not_after_timestamp_seconds)" -gt "$(date +%s)" ]
 }
