@@ -148,48 +148,44 @@ void faults_message(const struct faults *f, struct buf *out)
 
 void check_start(struct check *c, struct faults *out, struct err *err)
 {
-	*c = (struct check){
-		.out = out,
-		.err = err,
-		.field = BUF_INIT(LIMIT_TEXT),
-		.pointer = BUF_INIT(LIMIT_TEXT),
-	};
+	c->out = out;
+	c->err = err;
+	c->failed = false;
+	c->depth = 0;
 }
 
-int check_end(struct check *c)
+int check_end(const struct check *c)
 {
-	int rc = c->failed ? -1 : 0;
-
-	/* A path too long to name is no reason to let an object pass: it is out of memory's kin. */
-	if (rc == 0 && (buf_check(&c->field, c->err) < 0 || buf_check(&c->pointer, c->err) < 0))
-		rc = -1;
-	buf_release(&c->field);
-	buf_release(&c->pointer);
-	return rc;
+	return c->failed ? -1 : 0;
 }
 
 struct mark check_mark(const struct check *c)
 {
-	return (struct mark){ .field = c->field.len, .pointer = c->pointer.len };
+	return (struct mark){ .depth = c->depth };
 }
 
 void check_back(struct check *c, struct mark m)
 {
-	buf_cut(&c->field, m.field);
-	buf_cut(&c->pointer, m.pointer);
+	c->depth = m.depth;
+}
+
+static void push(struct check *c, const char *key, size_t n)
+{
+	if (c->depth == CHECK_DEPTH) {
+		/* A path too long to name is no reason to let an object pass. */
+		if (!c->failed)
+			err_set(c->err, FAIL_LIMIT, "the object is nested too deeply");
+		c->failed = true;
+		return;
+	}
+	c->path[c->depth++] = (struct step){ .key = key, .n = n };
 }
 
 struct mark check_into(struct check *c, const char *key)
 {
 	struct mark m = check_mark(c);
 
-	if (!*key || strpbrk(key, ".[]\"'/ ")) {
-		buf_printf(&c->field, "[\"%s\"]", key);
-	} else {
-		buf_str(&c->field, c->field.len ? "." : "");
-		buf_str(&c->field, key);
-	}
-	patch_pointer(&c->pointer, key);
+	push(c, key, strlen(key));
 	return m;
 }
 
@@ -199,10 +195,8 @@ struct mark check_into_path(struct check *c, const char *dotted)
 
 	for (const char *p = dotted; *p;) {
 		size_t len = strcspn(p, ".");
-		char key[64]; /* paths of our own tables */
 
-		(void)snprintf(key, sizeof(key), "%.*s", (int)len, p);
-		(void)check_into(c, key);
+		push(c, p, len);
 		p += len + (p[len] ? 1 : 0);
 	}
 	return m;
@@ -212,20 +206,64 @@ struct mark check_into_index(struct check *c, size_t i)
 {
 	struct mark m = check_mark(c);
 
-	buf_printf(&c->field, "[%zu]", i);
-	patch_pointer_index(&c->pointer, i);
+	push(c, NULL, i);
 	return m;
+}
+
+static bool plain_key(const struct step *s)
+{
+	for (size_t i = 0; i < s->n; i++)
+		if (strchr(".[]\"'/ ", s->key[i]))
+			return false;
+	return s->n > 0;
+}
+
+static void field_text(const struct check *c, struct buf *out)
+{
+	for (size_t i = 0; i < c->depth; i++) {
+		const struct step *s = &c->path[i];
+
+		if (!s->key) {
+			buf_printf(out, "[%zu]", s->n);
+		} else if (plain_key(s)) {
+			buf_str(out, out->len ? "." : "");
+			buf_add(out, s->key, s->n);
+		} else {
+			buf_printf(out, "[\"%.*s\"]", (int)s->n, s->key);
+		}
+	}
+}
+
+static void pointer_text(const struct check *c, struct buf *out)
+{
+	for (size_t i = 0; i < c->depth; i++) {
+		const struct step *s = &c->path[i];
+		AUTO(buf) struct buf key = BUF_INIT(LIMIT_TEXT);
+
+		if (!s->key) {
+			patch_pointer_index(out, s->n);
+			continue;
+		}
+		buf_add(&key, s->key, s->n);
+		patch_pointer(out, buf_text(&key));
+		if (key.fail != FAIL_NONE && out->fail == FAIL_NONE)
+			out->fail = key.fail;
+	}
 }
 
 void check_fault(struct check *c, int code, const char *rule, const char *fmt, ...)
 {
+	AUTO(buf) struct buf field = BUF_INIT(LIMIT_TEXT);
+	AUTO(buf) struct buf pointer = BUF_INIT(LIMIT_TEXT);
 	va_list ap;
 
 	if (c->failed)
 		return;
+	field_text(c, &field);
+	pointer_text(c, &pointer);
 	va_start(ap, fmt);
-	if (add_text(c->out, c->err, code, rule, buf_text(&c->field), buf_text(&c->pointer), fmt,
-		     ap) < 0)
+	if (buf_check(&field, c->err) < 0 || buf_check(&pointer, c->err) < 0 ||
+	    add_text(c->out, c->err, code, rule, buf_text(&field), buf_text(&pointer), fmt, ap) < 0)
 		c->failed = true;
 	va_end(ap);
 }
@@ -238,7 +276,8 @@ void check_warn(struct check *c, const char *fmt, ...)
 
 	if (c->failed)
 		return;
-	buf_printf(&raw, "%s: ", buf_text(&c->field));
+	field_text(c, &raw);
+	buf_str(&raw, ": ");
 	va_start(ap, fmt);
 	buf_vprintf(&raw, fmt, ap);
 	va_end(ap);

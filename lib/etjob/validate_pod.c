@@ -25,26 +25,62 @@ static const struct list_rule ports_rule = { "name", "port", "port-name-missing"
 static const struct list_rule mounts_rule = { "mountPath", "mount path", "mount-path-missing",
 					      "mount-duplicate", false };
 
-/* A path without the slashes at its end, so that "/a/" and "/a" are one. */
-static int normal_key(const struct list_rule *rule, const char *text, char **out, struct err *err)
+/* The keys of a list so far. The first few need no map: most lists are short. */
+#define SEEN_FEW 24
+struct seen {
+	struct {
+		const char *text; /* borrowed from the object */
+		size_t n;
+	} few[SEEN_FEW];
+	size_t count;
+	struct map more;
+};
+#define SEEN_INIT ((struct seen){ .more = MAP_INIT(NULL) })
+
+static void seen_release(struct seen *s)
 {
-	if (str_copy(text, out, err) < 0)
-		return -1;
-	if (rule == &mounts_rule) {
-		for (size_t n = strlen(*out); n > 1 && (*out)[n - 1] == '/'; n--)
-			(*out)[n - 1] = '\0';
+	map_release(&s->more);
+}
+
+/* 1 when the key is there already, 0 when it was added, -1 when memory is out. */
+static int seen_add(struct seen *s, const char *text, size_t n, struct err *err)
+{
+	AUTO_FREE char *key = NULL;
+
+	for (size_t i = 0; i < s->count; i++)
+		if (s->few[i].n == n && memcmp(s->few[i].text, text, n) == 0)
+			return 1;
+	if (s->count < SEEN_FEW) {
+		s->few[s->count].text = text;
+		s->few[s->count++].n = n;
+		return 0;
 	}
-	return 0;
+	key = strndup(text, n);
+	if (!key)
+		return err_nomem(err);
+	if (map_has(&s->more, key))
+		return 1;
+	return map_put(&s->more, key, NULL, err);
+}
+
+/* Length of a key; of a path without the slashes at its end, so that "/a/" and "/a" are one. */
+static size_t key_length(const struct list_rule *rule, const char *text)
+{
+	size_t n = strlen(text);
+
+	while (rule == &mounts_rule && n > 1 && text[n - 1] == '/')
+		n--;
+	return n;
 }
 
 /* c stands at the item. seen may span two lists: names are unique over both. */
 static void check_item(struct check *c, const cJSON *item, const struct list_rule *rule,
-		       struct map *seen)
+		       struct seen *seen)
 {
 	const cJSON *value = json_get(item, rule->key);
 	const char *text = json_str(value);
-	AUTO_FREE char *key = NULL;
 	struct mark m;
+	int there;
 
 	if (!cJSON_IsObject(item)) {
 		check_fault(c, CODE_INVALID, "wrong-type", "%s is no object: give a %s with a %s",
@@ -61,15 +97,16 @@ static void check_item(struct check *c, const cJSON *item, const struct list_rul
 		else
 			check_fault(c, CODE_INVALID, rule->missing, "is %s: give one",
 				    value ? "empty" : "missing");
-	} else if (normal_key(rule, text, &key, c->err) < 0) {
+		check_back(c, m);
+		return;
+	}
+	there = seen_add(seen, text, key_length(rule, text), c->err);
+	if (there < 0)
 		c->failed = true;
-	} else if (map_has(seen, key)) {
+	else if (there)
 		check_fault(c, CODE_INVALID, rule->duplicate,
 			    "%s is the name of another %s already: use another",
 			    shown_text(text).text, rule->what);
-	} else if (map_put(seen, key, NULL, c->err) < 0) {
-		c->failed = true;
-	}
 	check_back(c, m);
 }
 
@@ -91,7 +128,7 @@ static void check_named_list(struct check *c, const cJSON *v, const char *key,
 			     const struct list_rule *rule)
 {
 	const cJSON *list = get_list(c, v, key);
-	AUTO(map) struct map seen = MAP_INIT(NULL);
+	AUTO(seen) struct seen seen = SEEN_INIT;
 	const cJSON *item;
 	size_t i = 0;
 
@@ -179,7 +216,7 @@ static void check_container(struct check *c, const cJSON *container, bool counts
 }
 
 /* One of the two lists of containers; c stands at the pod's spec. */
-static void check_containers(struct check *c, const cJSON *spec, const char *key, struct map *seen)
+static void check_containers(struct check *c, const cJSON *spec, const char *key, struct seen *seen)
 {
 	bool main_list = strcmp(key, "containers") == 0;
 	const cJSON *list = get_list(c, spec, key);
@@ -206,7 +243,7 @@ static void check_containers(struct check *c, const cJSON *spec, const char *key
 void check_template(struct check *c, const cJSON *replica_spec)
 {
 	static const char *const way[] = { "template", "spec" };
-	AUTO(map) struct map seen = MAP_INIT(NULL);
+	AUTO(seen) struct seen seen = SEEN_INIT;
 	const cJSON *at = replica_spec;
 	struct mark start = check_mark(c);
 
