@@ -126,6 +126,11 @@ void arena_leave(struct arena *a)
 	}
 }
 
+bool arena_inside(void)
+{
+	return current;
+}
+
 struct arena *arena_pause(void)
 {
 	struct arena *a = current;

@@ -26,6 +26,8 @@ void arena_release(struct arena *a);
 void arena_enter(struct arena *a);
 /* Ends it: all trees made since arena_enter() are gone; keeps at most 1 MiB for the next one. */
 void arena_leave(struct arena *a);
+/* Whether the thread is inside of one: then cJSON_Delete() is a walk for nothing. */
+bool arena_inside(void);
 /* The thread's arena is set aside; returns it (NULL when there is none) for arena_resume(). */
 struct arena *arena_pause(void);
 void arena_resume(struct arena *a);

@@ -6,6 +6,7 @@
 #include "etjob/names.h"
 #include "etjob/validate.h"
 #include "webhook/answer.h"
+#include "webhook/arena.h"
 
 #define PENDING_MAX 1000 /* unfinished scalers of one job that are counted */
 
@@ -276,12 +277,22 @@ static int decide(struct review *r, bool may_wait, bool *wait, struct err *err)
 	return review_scaler(r, may_wait, wait, err);
 }
 
+static int decide_tree(struct review *r, bool may_wait, struct review_result *out, struct err *err)
+{
+	out->kind = r->req.kind;
+	out->op = r->req.op;
+	if (decide(r, may_wait, &out->wait, err) < 0)
+		return -1;
+	return out->wait ? 0 : finish(r, out, err);
+}
+
 int review_decide(const struct review_env *env, enum review_path path, const char *text, size_t n,
 		  bool may_wait, struct review_result *out, struct err *err)
 {
 	AUTO(review) struct review r = { .env = env, .path = path };
-	AUTO_JSON cJSON *root = NULL;
+	cJSON *root = NULL;
 	struct err why = ERR_INIT;
+	int rc;
 
 	if (!request_fits(text, n))
 		err_set(&why, FAIL_LIMIT, "the object holds more than %d values: make it smaller",
@@ -290,13 +301,15 @@ int review_decide(const struct review_env *env, enum review_path path, const cha
 		err_wrap(&why, "the request can not be read");
 	if (why.fail == FAIL_NOMEM) {
 		*err = why;
-		return -1;
+		rc = -1;
+	} else if (why.fail != FAIL_NONE) {
+		rc = refuse_bytes(text, n, &why, out, err);
+	} else {
+		rc = decide_tree(&r, may_wait, out, err);
 	}
-	if (why.fail != FAIL_NONE)
-		return refuse_bytes(text, n, &why, out, err);
-	out->kind = r.req.kind;
-	out->op = r.req.op;
-	if (decide(&r, may_wait, &out->wait, err) < 0)
-		return -1;
-	return out->wait ? 0 : finish(&r, out, err);
+	/* An arena drops the tree as a whole; freeing its values one by one is a tenth of the time.
+	 */
+	if (!arena_inside())
+		cJSON_Delete(root);
+	return rc;
 }
