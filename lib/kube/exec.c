@@ -312,6 +312,10 @@ static int drain(int fd, struct buf *out, struct err *err)
 			continue;
 		if (n < 0)
 			return err_os(err, errno, FAILED "reading from the credential plugin");
+		if (n == 0 && out->fail == FAIL_LIMIT)
+			return err_set(err, FAIL_CONFIG,
+				       FAILED "the credential plugin printed more than %zu bytes",
+				       out->cap);
 		if (n == 0)
 			return buf_check(out, err);
 		buf_add(out, piece, (size_t)n);

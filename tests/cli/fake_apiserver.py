@@ -67,6 +67,7 @@ import http.server
 import json
 import os
 import re
+import shutil
 import signal
 import socket
 import socketserver
@@ -499,7 +500,7 @@ class Api:
         if content_type.startswith('application/apply-patch'):
             if self.key(place) not in self.store.objects:
                 return 201, self.create(place, body, dry)
-            return 200, self.change(place, merge(self.find(place), dict(
+            return 200, self.change(place, merge(copy.deepcopy(self.find(place)), dict(
                 body, metadata={k: v for k, v in body['metadata'].items() if v is not None})), dry)
         old = self.find(place)
         base = self.scale_of(old) if place.sub == 'scale' else old
@@ -1004,10 +1005,11 @@ class Control(http.server.BaseHTTPRequestHandler):
 
 
 def make_certificates(folder):
-    """ca, server (localhost, api.test, 127.0.0.1) and client (alice of g1), in memory of `folder`."""
+    """ca, server (localhost, api.test, 127.0.0.1) and client (alice of g1), unless they are there."""
     if os.path.exists(folder + '/client.crt'):
         return
-    os.makedirs(folder, exist_ok=True)
+    place, folder = folder, '%s.%d' % (folder, os.getpid())
+    os.makedirs(folder)
 
     def openssl(*args):
         subprocess.run(('openssl',) + args, cwd=folder, check=True, capture_output=True)
@@ -1022,6 +1024,10 @@ def make_certificates(folder):
         openssl('req', *new_key, '-keyout', name + '.key', '-out', name + '.csr', '-subj', subject)
         openssl('x509', '-req', '-in', name + '.csr', '-CA', 'ca.crt', '-CAkey', 'ca.key', '-CAcreateserial',
                 '-days', '3650', '-extfile', 'ext', '-out', name + '.crt')
+    try:
+        os.rename(folder, place)
+    except OSError:  # another server was faster
+        shutil.rmtree(folder)
 
 
 def kubeconfig(cluster, user):
