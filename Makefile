@@ -60,7 +60,8 @@ say = $(if $(V),,@printf '  %-7s %s\n' $(1) '$(subst $(BUILD)/,,$@)')
 # --- what --------------------------------------------------------------------
 objs = $(patsubst %.c,$(OBJ)/%.o,$(wildcard $(1)))
 LIB_OBJS := $(call objs,lib/base/*.c lib/wire/*.c lib/kube/*.c lib/etjob/*.c)
-PLUGIN_OBJS := $(call objs,plugin/*.c)
+EMBEDDED := $(if $(wildcard plugin/embedded.h),$(BUILD)/gen/embedded.c)
+PLUGIN_OBJS := $(call objs,plugin/*.c) $(EMBEDDED:%.c=$(OBJ)/%.o)
 WEBHOOK_OBJS := $(call objs,webhook/*.c certs/*.c)
 CONTROLLER_OBJS := $(call objs,controller/*.c)
 LIB := $(BUILD)/libetjob.a
@@ -91,6 +92,12 @@ $(OBJ)/%.o: %.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) $(EXTRA_CFLAGS) -MMD -MP -c -o $@ $<
 $(OBJ)/tests/%.o: EXTRA_CFLAGS = -Wno-unused-parameter -Itests/unit
+
+# The plugin carries what it installs.
+$(EMBEDDED): scripts/embed scripts/install-yaml $(wildcard manifests/base/*.yaml manifests/crds/*.yaml)
+	$(call say,EMBED)
+	@mkdir -p $(@D)
+	$(Q)scripts/install-yaml | scripts/embed embedded_install >$@
 
 define archive
 	$(call say,AR)

@@ -4,8 +4,8 @@
 
 extern const struct cmd cmd_submit, cmd_delete, cmd_suspend, cmd_resume, cmd_restart, cmd_prune,
 	cmd_scaleout, cmd_scalein, cmd_scale, cmd_get, cmd_list, cmd_describe, cmd_logs, cmd_events,
-	cmd_history, cmd_top, cmd_wait, cmd_exec, cmd_attach, cmd_template, cmd_validate,
-	cmd_completion, cmd_version, cmd_help, cmd_options;
+	cmd_history, cmd_top, cmd_wait, cmd_exec, cmd_attach, cmd_install, cmd_uninstall,
+	cmd_doctor, cmd_template, cmd_validate, cmd_completion, cmd_version, cmd_help, cmd_options;
 
 /* clang-format off */
 const struct cmd *const cmds[] = {
@@ -14,6 +14,7 @@ const struct cmd *const cmds[] = {
 	&cmd_get, &cmd_list, &cmd_describe, &cmd_logs, &cmd_events, &cmd_history, &cmd_top, &cmd_wait,
 	&cmd_exec, &cmd_attach,
 	&cmd_validate, &cmd_template,
+	&cmd_install, &cmd_uninstall, &cmd_doctor,
 	&cmd_completion, &cmd_version, &cmd_help, &cmd_options,
 	NULL,
 };

@@ -130,7 +130,7 @@ int watch_until(struct cmd_ctx *ctx, const struct watch_one *w, struct err *err)
 	buf_printf(&selector, "metadata.name=%s", w->name);
 	const struct informer_opts opts = {
 		.res = w->res,
-		.ns = ctx_ns(ctx),
+		.ns = w->ns ? w->ns : ctx_ns(ctx),
 		.field_selector = buf_text(&selector),
 		.on_change = on_change,
 		.on_sync = on_sync,

@@ -6,6 +6,7 @@
 
 struct watch_one {
 	const struct kube_res *res;
+	const char *ns; /* NULL: the one in use */
 	const char *name;
 	int64_t timeout_s;       /* 0: no limit */
 	const char *what;        /* "the job to be Running": for time-outs */
