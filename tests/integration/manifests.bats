@@ -85,6 +85,20 @@ teardown() {
 	diff "$BATS_TEST_TMPDIR/cluster" "$BATS_TEST_TMPDIR/role"
 }
 
+@test "each right has a reason, and the code that uses it is there" {
+	"$KUSTOMIZE" build manifests/base | tests/integration/rbac-rights | sort >"$BATS_TEST_TMPDIR/granted"
+	grep -v '^#' tests/integration/rbac.txt | cut -d' ' -f1-3 | sort >"$BATS_TEST_TMPDIR/reviewed"
+	diff "$BATS_TEST_TMPDIR/reviewed" "$BATS_TEST_TMPDIR/granted"
+	failed=0
+	while read -r program what verb file pattern; do
+		if ! grep -qF -- "$pattern" "$file"; then
+			echo "$program $what $verb: \"$pattern\" is not in $file"
+			failed=1
+		fi
+	done < <(grep -v '^#' tests/integration/rbac.txt)
+	[ "$failed" -eq 0 ]
+}
+
 @test "schemas are the CRDs'" {
 	scripts/crd-schemas.py "$BATS_TEST_TMPDIR" manifests/crds/{trainingjobs,scaleouts,scaleins}.yaml
 	diff -r "$BATS_TEST_TMPDIR/kai.alibabacloud.com" manifests/schemas/kai.alibabacloud.com
