@@ -28,6 +28,8 @@ struct index {
 	atomic_size_t jobs, scalers;
 };
 
+static const struct kube_res *const resources[KINDS] = { &kube_trainingjobs, &kube_scaleouts,
+							 &kube_scaleins };
 static const enum reserve_kind reserve_kinds[KINDS] = { RESERVE_JOB, RESERVE_SCALEOUT,
 							RESERVE_SCALEIN };
 
@@ -164,9 +166,6 @@ static void on_sync(void *arg)
 
 	s->synced = true;
 	publish_soon(s->index, 0);
-	if (s->failing)
-		log_event(s->index->opts.log, LOG_INFO, "index is fed again", NULL);
-	s->failing = false;
 }
 
 static void on_error(void *arg, const struct err *err)
@@ -175,8 +174,8 @@ static void on_error(void *arg, const struct err *err)
 
 	atomic_fetch_add(&s->index->opts.metrics->watch_errors, 1);
 	if (!s->failing) /* once a break, not once a try */
-		log_event(s->index->opts.log, LOG_WARN, "index is not fed", "error", err->msg,
-			  NULL);
+		log_event(s->index->opts.log, LOG_WARN, "index is not fed", "kind",
+			  resources[s - s->index->sources]->kind, "error", err->msg, NULL);
 	s->failing = true;
 }
 
@@ -186,10 +185,16 @@ static void look_at_age(void *arg)
 	int64_t oldest = 0;
 
 	for (unsigned k = 0; k < KINDS; k++) {
-		int64_t age = informer_age_ms(i->sources[k].informer);
+		struct source *s = &i->sources[k];
+		int64_t age = informer_age_ms(s->informer);
 
 		if (age > oldest)
 			oldest = age;
+		if (s->failing && age < 2 * HEARD_MS) {
+			log_event(i->opts.log, LOG_INFO, "index is fed again", "kind",
+				  resources[k]->kind, NULL);
+			s->failing = false;
+		}
 	}
 	if (atomic_load(&i->synced))
 		atomic_store(&i->opts.cell->heard_ms, clock_mono_ms(loop_clock(i->loop)) - oldest);
@@ -200,8 +205,6 @@ static void look_at_age(void *arg)
 
 int index_new(struct kube *k, const struct index_opts *opts, struct index **out, struct err *err)
 {
-	static const struct kube_res *const res[KINDS] = { &kube_trainingjobs, &kube_scaleouts,
-							   &kube_scaleins };
 	struct index *i = calloc(1, sizeof(*i));
 
 	if (!i)
@@ -211,7 +214,7 @@ int index_new(struct kube *k, const struct index_opts *opts, struct index **out,
 	for (unsigned n = 0; n < KINDS; n++) {
 		struct source *s = &i->sources[n];
 		const struct informer_opts o = {
-			.res = res[n],
+			.res = resources[n],
 			.trim = snap_trim,
 			.on_change = on_change,
 			.on_sync = on_sync,

@@ -4,7 +4,8 @@
  * body again and again, TLS by OpenSSL, one thread a connection.
  *
  *	load --connect=HOST:PORT --body=FILE [--path=/mutate] [--ca=FILE | --plain]
- *	     [--connections=N] [--rate=R] [--seconds=S] [--pid=PID] [--expect=TEXT] [--name=TEXT]
+ *	     [--connections=N] [--rate=R] [--seconds=S] [--pid=PID] [--status=CODE]
+ *	     [--expect=TEXT] [--name=TEXT]
  *
  * Without --rate each connection sends as fast as it gets answers. With it,
  * times of sending are fixed beforehand and latency counts from them, so that a
@@ -28,7 +29,7 @@
 
 struct options {
 	const char *connect, *path, *body, *ca, *expect, *name;
-	int64_t connections, rate, seconds, pid;
+	int64_t connections, rate, seconds, pid, status;
 	bool plain, close;
 };
 
@@ -37,6 +38,7 @@ static const struct opt table[] = {
 	OPT_STR(struct options, path, 0, "path", "PATH", "path of the URL"),
 	OPT_STR(struct options, body, 0, "body", "FILE", "what is posted"),
 	OPT_STR(struct options, ca, 0, "ca", "FILE", "CA of the server"),
+	OPT_INT(struct options, status, 0, "status", "CODE", 100, 599, "status of each answer"),
 	OPT_STR(struct options, expect, 0, "expect", "TEXT", "text that each answer must hold"),
 	OPT_STR(struct options, name, 0, "name", "TEXT", "first word of the line"),
 	OPT_INT(struct options, connections, 'c', "connections", "N", 1, 2000, "connections"),
@@ -98,7 +100,8 @@ static void hang_up(struct client *c)
 static bool fail(struct client *c, const char *why)
 {
 	if (!c->failed++)
-		snprintf(c->why, sizeof(c->why), "%s (errno %d)", why, errno);
+		snprintf(c->why, sizeof(c->why), "%s (errno %d) %.80s", why, errno,
+			 buf_text(&c->answer));
 	hang_up(c);
 	return false;
 }
@@ -178,6 +181,18 @@ static bool read_answer(struct client *c, bool *last)
 	return true;
 }
 
+static int64_t field(const char *text, const char *name)
+{
+	const char *p = strstr(text, name);
+	int64_t n = 0;
+
+	if (!p)
+		return 0;
+	p += strlen(name);
+	p += strspn(p, " \t");
+	return num_parse(p, strspn(p, "0123456789"), 0, INT64_MAX, &n, NULL) < 0 ? 0 : n;
+}
+
 static bool ask(struct client *c)
 {
 	bool last = false;
@@ -188,7 +203,8 @@ static bool ask(struct client *c)
 		return fail(c, "send");
 	if (!read_answer(c, &last))
 		return fail(c, "receive");
-	if (!str_starts(c->answer.data, "HTTP/1.1 200"))
+	if (!str_starts(c->answer.data, "HTTP/1.1 ") ||
+	    field(c->answer.data, "HTTP/1.1") != c->s->o->status)
 		return fail(c, "status");
 	if (c->s->o->expect && !strstr(c->answer.data, c->s->o->expect))
 		return fail(c, "answer");
@@ -244,18 +260,6 @@ struct usage {
 	double cpu_s;
 	int64_t rss_kib, peak_kib;
 };
-
-static int64_t field(const char *text, const char *name)
-{
-	const char *p = strstr(text, name);
-	int64_t n = 0;
-
-	if (!p)
-		return 0;
-	p += strlen(name);
-	p += strspn(p, " \t");
-	return num_parse(p, strspn(p, "0123456789"), 0, INT64_MAX, &n, NULL) < 0 ? 0 : n;
-}
 
 static struct usage usage_of(int64_t pid)
 {
@@ -347,7 +351,7 @@ static int prepare(struct shared *s, struct err *err)
 	if (file_read(s->o->body, &body, err) < 0)
 		return -1;
 	buf_printf(&s->request,
-		   "POST %s?timeout=5s HTTP/1.1\r\nHost: localhost\r\nUser-Agent: load\r\n"
+		   "POST %s HTTP/1.1\r\nHost: localhost\r\nUser-Agent: load\r\n"
 		   "Content-Type: application/json\r\nAccept: application/json\r\n"
 		   "Content-Length: %zu\r\n\r\n",
 		   s->o->path, body.len);
