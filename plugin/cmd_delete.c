@@ -30,9 +30,15 @@ static const struct opt options[] = {
 };
 /* clang-format on */
 
+struct found {
+	struct strs *names;
+	struct err err;
+};
+
 static int on_item(void *arg, cJSON *item)
 {
-	int rc = strs_add(arg, json_get_str(json_get(item, "metadata"), "name", ""), NULL);
+	struct found *f = arg;
+	int rc = strs_add(f->names, json_get_str(json_get(item, "metadata"), "name", ""), &f->err);
 
 	cJSON_Delete(item);
 	return rc;
@@ -41,12 +47,17 @@ static int on_item(void *arg, cJSON *item)
 static int find(struct cmd_ctx *ctx, const struct delete_opts *o, struct strs *names,
 		struct err *err)
 {
+	struct found found = { .names = names };
 	const struct kube_list_opts list = { .label_selector = o->selector,
 					     .on_item = on_item,
-					     .arg = names };
+					     .arg = &found };
 
 	if (kube_list(ctx->api, &kube_trainingjobs, ctx_ns(ctx), &list, NULL, err) < 0) {
 		fetch_hint(ctx, err);
+		return -1;
+	}
+	if (found.err.fail != FAIL_NONE) {
+		*err = found.err;
 		return -1;
 	}
 	if (!names->n)

@@ -54,8 +54,10 @@ static int print_once(struct cmd_ctx *ctx, const char *job, bool headers, struct
 	const struct kube_list_opts list = { .on_item = on_item, .arg = &f };
 	int rc = kube_list(ctx->api, &kube_events, ctx_ns(ctx), &list, NULL, err);
 
-	if (rc < 0 && f.err.fail != FAIL_NONE)
+	if (f.err.fail != FAIL_NONE) { /* a callback that stops is no error of the list */
 		*err = f.err;
+		rc = -1;
+	}
 	if (rc == 0 && !f.n)
 		ctx_note(ctx, "No events of job \"%s\": they are kept for an hour or so", job);
 	else if (rc == 0)

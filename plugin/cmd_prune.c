@@ -97,9 +97,11 @@ static int prune_run(struct cmd_ctx *ctx, const void *opts, const struct opt_arg
 	p.before_ms = clock_wall_ms(ctx->clock) - o->since_s * 1000;
 	if (kube_list(ctx->api, &kube_trainingjobs, o->all ? NULL : ctx_ns(ctx), &list, NULL, err) <
 	    0) {
-		if (p.err.fail != FAIL_NONE)
-			*err = p.err;
 		fetch_hint(ctx, err);
+		return -1;
+	}
+	if (p.err.fail != FAIL_NONE) {
+		*err = p.err;
 		return -1;
 	}
 	if (!p.names.n) {

@@ -26,9 +26,16 @@ static const struct opt options[] = {
 	OPT_END,
 };
 
+struct found {
+	struct pods pods;
+	struct err err;
+};
+
 static int on_item(void *arg, cJSON *item)
 {
-	return pods_add(arg, item, NULL);
+	struct found *f = arg;
+
+	return pods_add(&f->pods, item, &f->err);
 }
 
 /* Sum over the containers of a pod, in thousandths. */
@@ -65,31 +72,43 @@ static int print(const struct pods *pods, bool headers, struct buf *out, struct 
 			   headers, out, err);
 }
 
+static int show(struct cmd_ctx *ctx, const char *job, struct found *f, bool headers,
+		struct err *err)
+{
+	if (f->err.fail != FAIL_NONE) {
+		*err = f->err;
+		return -1;
+	}
+	if (!f->pods.n)
+		return err_set(err, FAIL_STATE,
+			       "no metrics of job \"%s\" in namespace \"%s\" (yet)", job,
+			       ctx_ns(ctx));
+	pods_sort(&f->pods);
+	return print(&f->pods, headers, &ctx->out, err);
+}
+
 static int top_run(struct cmd_ctx *ctx, const void *opts, const struct opt_args *args,
 		   struct err *err)
 {
 	AUTO(buf) struct buf selector = BUF_INIT(LIMIT_TEXT);
-	AUTO(pods) struct pods pods = { 0 };
 	const struct top_opts *o = opts;
+	struct found found = { 0 };
+	int rc;
 
 	if (arg_name(args->v[0], err) < 0 || ctx_api(ctx, err) < 0)
 		return -1;
 	buf_printf(&selector, LABEL_JOB "=%s", args->v[0]);
 	const struct kube_list_opts list = { .label_selector = buf_text(&selector),
 					     .on_item = on_item,
-					     .arg = &pods };
-	if (kube_list(ctx->api, &pod_metrics, ctx_ns(ctx), &list, NULL, err) < 0) {
-		if (kube_is(err, 404) || kube_is(err, 503))
-			return err_set(err, FAIL_STATE,
-				       "Metrics API not available: it comes with metrics-server");
-		return -1;
-	}
-	if (!pods.n)
-		return err_set(err, FAIL_STATE,
-			       "no metrics of job \"%s\" in namespace \"%s\" (yet)", args->v[0],
-			       ctx_ns(ctx));
-	pods_sort(&pods);
-	return print(&pods, !o->no_headers, &ctx->out, err);
+					     .arg = &found };
+	rc = kube_list(ctx->api, &pod_metrics, ctx_ns(ctx), &list, NULL, err);
+	if (rc == 0)
+		rc = show(ctx, args->v[0], &found, !o->no_headers, err);
+	else if (kube_is(err, 404) || kube_is(err, 503))
+		rc = err_set(err, FAIL_STATE,
+			     "Metrics API not available: it comes with metrics-server");
+	pods_release(&found.pods);
+	return rc;
 }
 
 const struct cmd cmd_top = {

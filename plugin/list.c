@@ -110,12 +110,12 @@ static int get_list(struct listing *l, const struct kube_res *res, const char *l
 	};
 	const char *ns = l->o->all ? NULL : ctx_ns(l->ctx);
 
-	if (kube_list(l->ctx->api, res, ns, &opts, NULL, err) < 0) {
-		if (l->err.fail != FAIL_NONE)
-			*err = l->err;
-		return -1;
-	}
-	return 0;
+	int rc = kube_list(l->ctx->api, res, ns, &opts, NULL, err);
+
+	if (l->err.fail == FAIL_NONE) /* a callback that stops is no error of the list */
+		return rc;
+	*err = l->err;
+	return -1;
 }
 
 static void no_resources(struct cmd_ctx *ctx, const struct list_opts *o)
