@@ -19,6 +19,14 @@ setup_file() {
 	echo $! >"$BATS_FILE_TMPDIR/killer"
 }
 
+setup() {
+	story_step
+}
+
+teardown() {
+	story_step_ended
+}
+
 teardown_file() {
 	touch "$BATS_FILE_TMPDIR/stop"
 	until_true 30 "the killer ended" test -e "$BATS_FILE_TMPDIR/stopped"
@@ -38,7 +46,7 @@ keep_killing() {
 		pid=$!
 		sleep "$(printf '%d.%03d' $((life / 1000)) $((life % 1000)))"
 		kill -KILL "$pid" || echo "controller ended by itself" >>"$BATS_FILE_TMPDIR/ended"
-		wait "$pid" 2>/dev/null
+		wait "$pid" 2>/dev/null || true
 		n=$((n + 1))
 		echo "$n" >"$KILLS"
 	done

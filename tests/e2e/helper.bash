@@ -13,6 +13,20 @@ HOROVODRUN='horovodrun -np $((${workers}*${gpus})) --min-np $((${minWorkers}*${g
 '--max-np $((${maxWorkers}*${gpus})) --host-discovery-script /etc/edl/discover_hosts.sh'
 export IMAGE HOROVODRUN
 
+# The tests of a file are the steps of a story: after one that failed, the rest fails at once.
+story_step() {
+	if [ -e "$BATS_FILE_TMPDIR/failed" ]; then
+		echo "not tried, because of: $(cat "$BATS_FILE_TMPDIR/failed")"
+		return 1
+	fi
+}
+
+story_step_ended() {
+	if [ -z "${BATS_TEST_COMPLETED:-}" ] && [ ! -e "$BATS_FILE_TMPDIR/failed" ]; then
+		echo "$BATS_TEST_DESCRIPTION" >"$BATS_FILE_TMPDIR/failed"
+	fi
+}
+
 # Each file has a namespace of its own.
 new_namespace() {
 	NS=e2e-$(basename "$BATS_TEST_FILENAME" .bats)

@@ -10,6 +10,14 @@ setup_file() {
 	kubectl label namespace "$NS" pod-security.kubernetes.io/enforce=restricted
 }
 
+setup() {
+	story_step
+}
+
+teardown() {
+	story_step_ended
+}
+
 teardown_file() {
 	drop_namespace
 }

@@ -87,20 +87,22 @@ submit_with() {
 }
 
 @test "workers above maxWorkers" {
+	words="spec.etReplicaSpecs.worker.maxReplicas: 3 is less than replicas (5): raise it or start with fewer workers"
 	run --separate-stderr k apply -f <(job big 5 1 3)
-	[ "$status" -ne 0 ]
-	words=$(grep -o 'spec\.etReplicaSpecs\.worker\.[a-zA-Z]*: [^;]*' <<<"$stderr" | head -n 1)
-	[[ "$words" == *5* && "$words" == *3* ]]
+	refused "$words"
 	run --separate-stderr submit_with big 5 1 3
 	refused "$words"
 }
 
 @test "all faults of an object are told at once" {
-	run --separate-stderr k apply -f <(job Bad_Name 5 6 3)
-	[ "$status" -ne 0 ]
+	words="spec.etReplicaSpecs.worker.minReplicas: 6 is more than replicas (5): lower it or start with more workers"
+	more="spec.etReplicaSpecs.worker.maxReplicas: 3 is less than replicas (5): raise it or start with fewer workers"
 	run --separate-stderr k apply -f <(job two 5 6 3)
-	[ "$status" -ne 0 ]
-	[[ "$stderr" == *"minReplicas: 6"* && "$stderr" == *"replicas"*"(3)"* ]]
+	refused "$words"
+	refused "$more"
+	run --separate-stderr submit_with two 5 6 3
+	refused "$words"
+	refused "$more"
 }
 
 @test "a name that is taken in another namespace" {

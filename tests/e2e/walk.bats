@@ -9,6 +9,14 @@ setup_file() {
 	new_namespace
 }
 
+setup() {
+	story_step
+}
+
+teardown() {
+	story_step_ended
+}
+
 teardown_file() {
 	drop_namespace
 }
