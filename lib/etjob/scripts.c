@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "etjob/scripts.h"
 
-/* clang-format off: one line of a script, one line here */
+/* One line of a script, one line here. */
+/* clang-format off */
 /*
  * Prints the hostfile. Never prints nothing: to Horovod an empty answer means that all
  * hosts are gone, while a failed call keeps the hosts that it has. With ETJOB_CHECK_PORT, a
@@ -129,29 +130,31 @@ static const char worker_text[] =
 	"\t-o MaxStartups=1000 -o MaxSessions=1000 -o ClientAliveInterval=10 -o ClientAliveCountMax=3\n";
 
 /* The first process of a worker that kubectl exec reaches: it only has to be there. */
-static const char idle_text[] = "trap 'exit 0' TERM INT\n"
-				"while :; do\n"
-				"\tsleep 3600 &\n"
-				"\twait \"$!\"\n"
-				"done\n";
+static const char idle_text[] =
+	"trap 'kill \"$!\" 2>/dev/null; exit 0' TERM INT\n"
+	"while :; do\n"
+	"\tsleep 3600 &\n"
+	"\twait \"$!\"\n"
+	"done\n";
 
 /*
  * Looks in /proc for the listening socket instead of connecting, which sshd would log as an
  * error each time. Run as a startup probe, so it costs nothing once the worker is up.
  */
-static const char probe_text[] = "read -r pid port </run/etjob/sshd || exit 1\n"
-				 "read -r _ name _ <\"/proc/$pid/stat\" || exit 1\n"
-				 "[ \"$name\" = \"(sshd)\" ] || exit 1\n"
-				 "want=$(printf '%04X' \"$port\")\n"
-				 "for file in /proc/net/tcp /proc/net/tcp6; do\n"
-				 "\tif [ ! -r \"$file\" ]; then continue; fi\n"
-				 "\twhile read -r _ local _ state _; do\n"
-				 "\t\tcase $local:$state in\n"
-				 "\t\t*:\"$want\":0A) exit 0 ;;\n"
-				 "\t\tesac\n"
-				 "\tdone <\"$file\"\n"
-				 "done\n"
-				 "exit 1\n";
+static const char probe_text[] =
+	"read -r pid port </run/etjob/sshd || exit 1\n"
+	"read -r _ name _ <\"/proc/$pid/stat\" || exit 1\n"
+	"[ \"$name\" = \"(sshd)\" ] || exit 1\n"
+	"want=$(printf '%04X' \"$port\")\n"
+	"for file in /proc/net/tcp /proc/net/tcp6; do\n"
+	"\tif [ ! -r \"$file\" ]; then continue; fi\n"
+	"\twhile read -r _ local _ state _; do\n"
+	"\t\tcase $local:$state in\n"
+	"\t\t*:\"$want\":0A) exit 0 ;;\n"
+	"\t\tesac\n"
+	"\tdone <\"$file\"\n"
+	"done\n"
+	"exit 1\n";
 
 /*
  * Holds the end of a worker back until its training processes have left by themselves. A
@@ -327,15 +330,16 @@ static const char kubexec_text[] =
 	"exec \"$kubectl\" exec \"$pod\" -- /bin/sh -c \"$*\"\n";
 
 /* For a launcher whose image brings the command itself: there is nothing to wrap. */
-static const char ssh_config_text[] = "Host *\n"
-				      "\tStrictHostKeyChecking no\n"
-				      "\tUserKnownHostsFile /dev/null\n"
-				      "\tGlobalKnownHostsFile /dev/null\n"
-				      "\tConnectTimeout 10\n"
-				      "\tConnectionAttempts 20\n"
-				      "\tServerAliveInterval 5\n"
-				      "\tServerAliveCountMax 3\n"
-				      "\tLogLevel ERROR\n";
+static const char ssh_config_text[] =
+	"Host *\n"
+	"\tStrictHostKeyChecking no\n"
+	"\tUserKnownHostsFile /dev/null\n"
+	"\tGlobalKnownHostsFile /dev/null\n"
+	"\tConnectTimeout 10\n"
+	"\tConnectionAttempts 20\n"
+	"\tServerAliveInterval 5\n"
+	"\tServerAliveCountMax 3\n"
+	"\tLogLevel ERROR\n";
 /* clang-format on */
 
 const char *scripts_discover(void)
