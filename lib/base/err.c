@@ -46,7 +46,7 @@ static size_t copy_visible(char *dst, size_t size, const char *text)
 
 int err_set(struct err *err, enum fail fail, const char *fmt, ...)
 {
-	char text[sizeof(err->msg)];
+	char text[ERR_MSG_SIZE];
 	va_list ap;
 
 	if (!err)
@@ -63,7 +63,7 @@ int err_set(struct err *err, enum fail fail, const char *fmt, ...)
 
 int err_os(struct err *err, int errno_value, const char *fmt, ...)
 {
-	char text[sizeof(err->msg)];
+	char text[ERR_MSG_SIZE];
 	va_list ap;
 
 	if (!err)
@@ -83,8 +83,8 @@ int err_nomem(struct err *err)
 
 int err_wrap(struct err *err, const char *fmt, ...)
 {
-	char context[sizeof(err->msg)];
-	char text[sizeof(err->msg)];
+	char context[ERR_MSG_SIZE];
+	char text[ERR_MSG_SIZE];
 	va_list ap;
 	size_t used;
 

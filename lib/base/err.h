@@ -28,11 +28,13 @@ enum fail {
 	FAIL_STATE,    /* the thing asked for can not be done now (job finished...) */
 };
 
+#define ERR_MSG_SIZE 1024
 struct err {
 	enum fail fail;
-	int os;         /* errno for FAIL_OS, else 0 */
-	int http;       /* HTTP status for FAIL_HTTP, else 0 */
-	char msg[1024]; /* NUL-terminated UTF-8, control characters escaped, cut at the end */
+	int os;                 /* errno for FAIL_OS, else 0 */
+	int http;               /* HTTP status for FAIL_HTTP, else 0 */
+	char msg[ERR_MSG_SIZE]; /* NUL-terminated UTF-8, control characters escaped, cut at the end
+				 */
 };
 #define ERR_INIT ((struct err){ .fail = FAIL_NONE })
 
