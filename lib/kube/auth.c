@@ -111,6 +111,8 @@ int auth_header(const struct auth *a, struct buf *out, struct err *err)
 	} else if (c->username || c->password) {
 		buf_printf(&pair, "%s:%s", c->username ? c->username : "",
 			   c->password ? c->password : "");
+		if (buf_check(&pair, err) < 0)
+			return -1;
 		buf_str(out, "Basic ");
 		base64_encode(out, pair.data, pair.len);
 		buf_wipe(&pair);

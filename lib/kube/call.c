@@ -44,6 +44,7 @@ struct kube_call {
 	bool headers_done; /* of a final answer */
 	bool is_json;
 	bool too_big;
+	bool nomem; /* what came could not be kept */
 	bool paused;
 	bool busy; /* in a callback of the caller */
 	bool dead; /* cancelled while busy */
@@ -301,7 +302,8 @@ static size_t on_header(char *line, size_t size, size_t n, void *arg)
 		c->resp.retry_after_ms = seconds * 1000;
 	else if (header_value(line, n, "Warning", &value))
 		read_warnings(c->k, buf_text(&value));
-	return n;
+	c->nomem = c->nomem || value.fail == FAIL_NOMEM;
+	return c->nomem ? 0 : n;
 }
 
 static bool is_stream(const struct kube_call *c, long http)
@@ -322,10 +324,12 @@ static size_t on_write(char *data, size_t size, size_t n, void *arg)
 		}
 		buf_add(&c->pending, data, n);
 		transfer_wake(&c->t);
+		c->nomem = c->pending.fail == FAIL_NOMEM;
 		return c->pending.fail == FAIL_NONE ? n : 0;
 	}
 	buf_add(&c->resp.body, data, n);
 	c->too_big = c->resp.body.fail == FAIL_LIMIT;
+	c->nomem = c->resp.body.fail == FAIL_NOMEM;
 	return c->resp.body.fail == FAIL_NONE ? n : 0;
 }
 
@@ -463,7 +467,8 @@ static int impersonation(struct kube_call *c, struct err *err)
 		if (!eq)
 			continue;
 		extra_key(&key, extra, (size_t)(eq - extra));
-		if (headerf(c, err, "Impersonate-Extra-%s: %s", buf_text(&key), eq + 1) < 0)
+		if (buf_check(&key, err) < 0 ||
+		    headerf(c, err, "Impersonate-Extra-%s: %s", buf_text(&key), eq + 1) < 0)
 			return -1;
 	}
 	return 0;
@@ -521,7 +526,8 @@ static int set_proxy(struct kube_call *c)
 		buf_printf(&text, "socks5h%s", proxy + strlen("socks5"));
 	else
 		buf_str(&text, proxy);
-	if (curl_easy_setopt(e, CURLOPT_PROXY, buf_text(&text)) != CURLE_OK)
+	if (text.fail != FAIL_NONE ||
+	    curl_easy_setopt(e, CURLOPT_PROXY, buf_text(&text)) != CURLE_OK)
 		return CURLE_OUT_OF_MEMORY;
 	return (int)curl_easy_setopt(e, CURLOPT_NOPROXY, "");
 }
@@ -664,6 +670,11 @@ static void net_failed(struct kube_call *c, int code)
 	long os = 0;
 
 	(void)curl_easy_getinfo(c->t.easy, CURLINFO_OS_ERRNO, &os);
+	if (c->nomem || code == CURLE_OUT_OF_MEMORY) {
+		(void)err_nomem(&err);
+		finish(c, &err);
+		return;
+	}
 	if (c->too_big) {
 		(void)err_set(&err, FAIL_LIMIT,
 			      "the server's answer to %s %s is larger than %zu "
@@ -703,7 +714,7 @@ static void parse_answer(struct kube_call *c)
 	if (b->len == 0 || (!c->is_json && b->data[0] != '{'))
 		return;
 	if (json_parse_lenient(buf_text(b), b->len, &c->resp.json, &err) < 0)
-		c->resp.json = NULL; /* the caller sees that there is none */
+		c->nomem = err.fail == FAIL_NOMEM; /* else on_done sees that there is none */
 	else if (str_eq(json_get_str(c->resp.json, "kind", ""), "Status"))
 		c->resp.reason = json_get_str(c->resp.json, "reason", "");
 }
@@ -753,7 +764,9 @@ static void on_transfer_done(struct transfer *t, CURLcode code)
 	}
 	parse_answer(c);
 	end_transfer(c);
-	if (c->resp.http >= 200 && c->resp.http < 300) {
+	if (c->nomem) {
+		(void)err_nomem(&err);
+	} else if (c->resp.http >= 200 && c->resp.http < 300) {
 		if (c->is_json && !c->req.on_data && !c->resp.json)
 			(void)err_set(&err, FAIL_NET,
 				      "the server's answer to %s %s is not valid JSON", c->method,
@@ -771,7 +784,7 @@ static int send_now(struct kube_call *c, struct err *err)
 {
 	struct kube *k = c->k;
 
-	c->headers_done = c->is_json = c->paused = false;
+	c->headers_done = c->is_json = c->paused = c->nomem = c->too_big = false;
 	c->resp.retry_after_ms = -1;
 	c->resp.http = 0;
 	c->errbuf[0] = '\0';

@@ -132,6 +132,7 @@ static int set_server(struct resolve *r, const char *text, bool tls, struct err 
 {
 	AUTO(buf) struct buf full = BUF_INIT(LIMIT_TEXT);
 	AUTO(url) struct url u = { 0 };
+	struct err bad = ERR_INIT;
 	bool has_scheme =
 		strncasecmp(text, "http://", 7) == 0 || strncasecmp(text, "https://", 8) == 0;
 
@@ -140,7 +141,9 @@ static int set_server(struct resolve *r, const char *text, bool tls, struct err 
 	buf_str(&full, text);
 	if (buf_check(&full, err) < 0)
 		return -1;
-	if ((!has_scheme && strchr(text, '/')) || url_split(buf_text(&full), &u, NULL) < 0)
+	if (url_split(buf_text(&full), &u, &bad) < 0 && bad.fail == FAIL_NOMEM)
+		return err_nomem(err);
+	if ((!has_scheme && strchr(text, '/')) || bad.fail != FAIL_NONE)
 		return err_set(err, FAIL_CONFIG, "host must be a URL or a host:port pair: \"%s\"",
 			       text);
 	return buf_finish(&full, &r->out->server, err);

@@ -234,7 +234,8 @@ int kubeconfig_check(const cJSON *root, struct err *err)
 		return err_set(err, FAIL_INPUT,
 			       "json: cannot unmarshal %s into Go value of type v1.Config",
 			       json_type(root));
-	if (check_object(root, config_fields, "Config", &path, err) < 0)
+	if (check_object(root, config_fields, "Config", &path, err) < 0 ||
+	    buf_check(&path, err) < 0)
 		return -1;
 	version = json_get_str(root, "apiVersion", "");
 	kind = json_get_str(root, "kind", "");

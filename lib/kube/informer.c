@@ -397,6 +397,12 @@ static bool apply_event(struct informer *i, const char *type, cJSON *obj)
 		return true;
 	}
 	informer_key(obj, &key);
+	if (key.fail != FAIL_NONE) {
+		/* The event is lost to the copy until the next list: have one soon. */
+		cJSON_Delete(obj);
+		i->relist = true;
+		return true;
+	}
 	old = map_get(&i->store, buf_text(&key));
 	/* What a write returned may be newer than this event: the event for it is to come. */
 	if (old && version_cmp(version_of(old), version_of(obj)) > 0 &&
@@ -681,7 +687,8 @@ void informer_observe(struct informer *i, const cJSON *obj)
 
 	informer_key(obj, &key);
 	old = map_get(&i->store, buf_text(&key));
-	if (!i->synced || !version_of(obj)[0] || version_cmp(version_of(obj), i->rv) <= 0 ||
+	if (key.fail != FAIL_NONE || !i->synced || !version_of(obj)[0] ||
+	    version_cmp(version_of(obj), i->rv) <= 0 ||
 	    (old && version_cmp(version_of(obj), version_of(old)) <= 0))
 		return;
 	copy = json_copy(obj, &ignored);

@@ -11,6 +11,7 @@ struct timer {
 	size_t at;      /* index in the heap */
 	void (*fn)(void *arg);
 	void *arg;
+	struct timer *next; /* while it is a spare one */
 };
 
 struct fdwatch {
@@ -27,6 +28,7 @@ struct loop {
 	CURLM *multi;
 	struct timer **heap; /* owned, the earliest first */
 	size_t ntimers, heap_size;
+	struct timer *spare; /* kept for the next ones: trying again needs no memory then */
 	uint64_t seq;
 	struct fdwatch *watches;
 	size_t nwatches;
@@ -64,6 +66,10 @@ void loop_free(struct loop *l)
 	for (size_t i = 0; i < l->ntimers; i++)
 		free(l->heap[i]);
 	free(l->heap);
+	for (struct timer *t = l->spare, *next; t; t = next) {
+		next = t->next;
+		free(t);
+	}
 	for (struct fdwatch *w = l->watches, *next; w; w = next) {
 		next = w->next;
 		free(w);
@@ -148,9 +154,14 @@ struct timer *loop_after(struct loop *l, int64_t delay_ms, void (*fn)(void *arg)
 		l->heap = heap;
 		l->heap_size = size;
 	}
-	t = calloc(1, sizeof(*t));
+	t = l->spare;
+	if (t)
+		l->spare = t->next;
+	else
+		t = malloc(sizeof(*t));
 	if (!t)
 		return NULL;
+	*t = (struct timer){ 0 };
 	t->due_ms = clock_mono_ms(l->clock) + (delay_ms > 0 ? delay_ms : 0);
 	t->seq = l->seq++;
 	t->fn = fn;
@@ -160,12 +171,18 @@ struct timer *loop_after(struct loop *l, int64_t delay_ms, void (*fn)(void *arg)
 	return t;
 }
 
+static void timer_spare(struct loop *l, struct timer *t)
+{
+	t->next = l->spare;
+	l->spare = t;
+}
+
 void loop_cancel(struct loop *l, struct timer *t)
 {
 	if (!t)
 		return;
 	heap_remove(l, t);
-	free(t);
+	timer_spare(l, t);
 }
 
 /* Timers that a callback adds wait for the next turn, so a zero delay can not hold the loop. */
@@ -180,7 +197,7 @@ static void run_timers(struct loop *l)
 		void *arg = t->arg;
 
 		heap_remove(l, t);
-		free(t);
+		timer_spare(l, t);
 		fn(arg);
 	}
 }

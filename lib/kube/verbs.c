@@ -191,12 +191,13 @@ static int page_path(const struct kube_res *res, const char *ns, const struct pa
 /* Items of a list carry neither kind nor apiVersion when the list is of one kind. */
 static int name_kind(const struct kube_res *res, cJSON *item, struct err *err)
 {
-	AUTO(buf) struct buf version = BUF_INIT(256);
+	char version[256];
 
 	if (json_get(item, "kind"))
 		return 0;
-	buf_printf(&version, "%s%s%s", res->group, res->group[0] ? "/" : "", res->version);
-	if (json_set_str(item, "apiVersion", buf_text(&version), err) < 0)
+	(void)snprintf(version, sizeof(version), "%s%s%s", res->group, res->group[0] ? "/" : "",
+		       res->version);
+	if (json_set_str(item, "apiVersion", version, err) < 0)
 		return -1;
 	return json_set_str(item, "kind", res->kind, err);
 }

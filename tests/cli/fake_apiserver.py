@@ -576,6 +576,7 @@ class Gone(Exception):
 
 class Handler(http.server.BaseHTTPRequestHandler):
     protocol_version = 'HTTP/1.1'
+    disable_nagle_algorithm = True
     server_version = 'fake'
 
     def log_message(self, *args):
@@ -940,6 +941,7 @@ class ApiServer(Server):
 
 class Control(http.server.BaseHTTPRequestHandler):
     protocol_version = 'HTTP/1.1'
+    disable_nagle_algorithm = True
 
     def log_message(self, *args):
         pass

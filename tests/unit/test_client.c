@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/file.h"
 #include "fake.h"
+#include "fault.h"
 #include "kube/client.h"
 #include "unit.h"
 
@@ -471,6 +472,7 @@ static void impersonation_is_in_the_headers(void **state)
 	char *extras[] = { (char[]){ "acme.com/project=x" } };
 	char *groups[] = { (char[]){ "g1" }, (char[]){ "g2" } };
 	AUTO_JSON cJSON *request = NULL;
+	AUTO(kube_resp) struct kube_resp resp = { 0 };
 
 	c.as = (char[]){ "jane" };
 	c.as_uid = (char[]){ "7" };
@@ -557,6 +559,38 @@ static void a_401_makes_a_token_file_be_read_again(void **state)
 	assert_int_equal(fake_count(&fake, "GET", "/version", NULL), 3);
 }
 
+/* --- when memory is out --------------------------------------------------- */
+
+static int drop_item(void *arg, cJSON *item)
+{
+	cJSON_Delete(item);
+	return 0;
+}
+
+static void every_failed_allocation_of_a_list_is_reported(void **state)
+{
+	bool fired = true;
+
+	make_pods(12);
+	for (unsigned n = 1; fired; n++) {
+		struct kube_list_opts opts = { .limit = 10, .on_item = drop_item };
+		struct kube *k = NULL;
+		struct err err = ERR_INIT;
+		int rc;
+
+		fault_arm(FAULT_ALLOC, n);
+		rc = kube_new(fake.loop, &fake.config, &(struct kube_opts){ .user_agent = "u" }, &k,
+			      &err);
+		if (rc == 0)
+			rc = kube_list(k, &kube_pods, NULL, &opts, NULL, &err);
+		kube_free(k);
+		fired = fault_disarm();
+		if (rc != (fired ? -1 : 0))
+			fail_msg("allocation %u: %d, \"%s\"", n, rc, err.msg);
+		assert_int_equal(rc == 0, err.fail == FAIL_NONE);
+	}
+}
+
 int main(void)
 {
 #define CASE(name) cmocka_unit_test_setup(name, clean)
@@ -581,6 +615,7 @@ int main(void)
 		CASE(a_token_with_a_newline_is_never_sent),
 		CASE(a_refused_connection_is_told_at_once),
 		CASE(a_401_makes_a_token_file_be_read_again),
+		CASE(every_failed_allocation_of_a_list_is_reported),
 	};
 	return cmocka_run_group_tests(tests, start_fake, stop_fake);
 }

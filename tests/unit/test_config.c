@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 
 #include "base/file.h"
+#include "fault.h"
 #include "kube/config.h"
 #include "kube/exec.h"
 #include "unit.h"
@@ -417,6 +418,58 @@ static void kuberc_decides_which_plugins_run(void **state)
 	assert_non_null(c.exec);
 }
 
+/* --- when memory is out --------------------------------------------------- */
+
+static void every_failed_allocation_of_loading_is_reported(void **state)
+{
+	bool fired = true;
+
+	put_mode("plugin", "#!/bin/sh\n", 0700);
+	put(".kube/kuberc", "credentialPluginPolicy: AllowAll\n");
+	put(".kube/config",
+	    "current-context: c\ncontexts: [{name: c, context: {cluster: c, user: u}}]\n"
+	    "clusters: [{name: c, cluster: {server: 'https://h', proxy-url: 'http://p', "
+	    "tls-server-name: t, certificate-authority-data: aGk=}}]\n"
+	    "users: [{name: u, user: {as: x, as-uid: u7, as-groups: [g], as-user-extra: {a: [b]}, "
+	    "exec: {command: ../plugin, args: [x], apiVersion: client.authentication.k8s.io/v1, "
+	    "interactiveMode: Never}}}]\n");
+	for (unsigned n = 1; fired; n++) {
+		struct kube_config c = KUBE_CONFIG_INIT;
+		struct err err = ERR_INIT;
+		int rc;
+
+		fault_arm(FAULT_ALLOC, n);
+		rc = kube_config_load(&(struct kube_flags){ 0 }, env_get, &c, &err);
+		fired = fault_disarm();
+		if (rc != (fired ? -1 : 0) || err.fail != (fired ? FAIL_NOMEM : FAIL_NONE))
+			fail_msg("allocation %u: %d, \"%s\"", n, rc, err.msg);
+		kube_config_release(&c);
+	}
+}
+
+static void every_failed_allocation_of_a_plugin_is_reported(void **state)
+{
+	AUTO(kube_config) struct kube_config c = KUBE_CONFIG_INIT;
+	bool fired = true;
+
+	put(".kube/config", EXEC(", provideClusterInfo: true, args: [a], env: [{name: A, value: "
+				 "b}]"));
+	put_mode("plugin", ANSWER(",\"status\":{\"token\":\"X\"}"), 0700);
+	load(&(struct kube_flags){ 0 }, &c);
+	for (unsigned n = 1; fired; n++) {
+		struct exec_cred cred = EXEC_CRED_INIT;
+		struct err err = ERR_INIT;
+		int rc;
+
+		fault_arm(FAULT_ALLOC, n);
+		rc = exec_run(&c, &cred, &err);
+		fired = fault_disarm();
+		if (rc != (fired ? -1 : 0) || err.fail != (fired ? FAIL_NOMEM : FAIL_NONE))
+			fail_msg("allocation %u: %d, \"%s\"", n, rc, err.msg);
+		exec_cred_release(&cred);
+	}
+}
+
 int main(void)
 {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -437,6 +490,8 @@ int main(void)
 		CASE(what_a_plugin_does_wrong_is_said),
 		CASE(a_missing_plugin_gets_its_hint_without_control_characters),
 		CASE(kuberc_decides_which_plugins_run),
+		CASE(every_failed_allocation_of_loading_is_reported),
+		CASE(every_failed_allocation_of_a_plugin_is_reported),
 	};
 	UNIT_MAIN(tests);
 }

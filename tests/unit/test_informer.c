@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "fake.h"
+#include "fault.h"
 #include "kube/informer.h"
 #include "unit.h"
 
@@ -441,6 +442,37 @@ static void what_a_write_returned_is_seen_at_once_when_it_is_newer(void **state)
 	end(&t);
 }
 
+/* Wherever memory runs out once, the copy is right in the end. */
+static void one_failed_allocation_is_outlived(void **state)
+{
+	bool fired = true;
+
+	put("a", "1");
+	for (unsigned n = 1; fired; n += 23) {
+		struct told t = { .text = BUF_INIT(4096) };
+		struct err err = ERR_INIT;
+
+		buf_reserve(&t.text, 2000);
+		fault_arm(FAULT_ALLOC, n);
+		if (informer_new(fake.kube,
+				 &(struct informer_opts){ .res = &kube_pods,
+							  .ns = "ns",
+							  .on_change = on_change,
+							  .on_error = on_error,
+							  .arg = &t },
+				 &t.i, &err) == 0) {
+			for (int turn = 0; turn < 50 && !informer_synced(t.i) && t.errors == 0;
+			     turn++)
+				if (loop_once(fake.loop, 100, &err) < 0)
+					assert_int_equal(err.fail, FAIL_NOMEM);
+		}
+		fired = fault_disarm();
+		if (t.i)
+			expect(&t, "+a");
+		end(&t);
+	}
+}
+
 int main(void)
 {
 #define CASE(name) cmocka_unit_test_setup(name, clean)
@@ -457,6 +489,7 @@ int main(void)
 		CASE(pages_are_put_together),
 		CASE(freeing_inside_of_a_callback_is_fine),
 		CASE(what_a_write_returned_is_seen_at_once_when_it_is_newer),
+		CASE(one_failed_allocation_is_outlived),
 	};
 	return cmocka_run_group_tests(tests, start_fake, stop_fake);
 }
