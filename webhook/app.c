@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "webhook/app.h"
 
+#include <limits.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/resource.h>
@@ -12,12 +13,14 @@
 #include "webhook/health.h"
 #include "webhook/index.h"
 #include "webhook/server.h"
+#include "webhook/trim.h"
 
 #define TURN_MS 250     /* longest turn of the loop */
 #define STUCK_MS 60000  /* the loop did not turn: not alive */
 #define FINISH_MS 15000 /* for requests that are under way at the end */
 #define THREADS_DEFAULT 4
-#define REQUEST_S 10 /* of our own requests to the API server, in seconds */
+#define QUIET_MS 20000 /* without a request: memory that is not needed goes back */
+#define REQUEST_S 10   /* of our own requests to the API server, in seconds */
 
 struct app {
 	const struct options *o;
@@ -40,7 +43,9 @@ struct app {
 	struct server *server;
 	struct health *health;
 	int signal_fd;
-	unsigned signals; /* that came in */
+	unsigned signals;                        /* that came in */
+	int64_t quiet_due_ms;                    /* when the number of requests is looked at next */
+	unsigned long long answered, trimmed_at; /* requests until then; until the last trim */
 	atomic_bool draining;
 	atomic_llong turned_ms; /* when the loop last turned, monotonic */
 	bool has_metrics, has_tls, has_cell;
@@ -301,6 +306,8 @@ static int start(struct app *a, struct err *err)
 	char port[16];
 
 	raise_files();
+	a->trimmed_at = ULLONG_MAX;
+	a->quiet_due_ms = now_ms(a) + QUIET_MS;
 	atomic_store(&a->turned_ms, now_ms(a));
 	if (start_memory(a, err) < 0 || connect_cluster(a, err) < 0)
 		return -1;
@@ -315,6 +322,23 @@ static int start(struct app *a, struct err *err)
 	log_event(a->log, LOG_INFO, "serving", "version", ETJOB_RELEASE, "port", port,
 		  "certificates", a->rotate ? "self-managed" : "files", NULL);
 	return 0;
+}
+
+/* --- memory --- */
+
+/* Once after the start, and once after each time in which there were requests. */
+static void look_at_memory(struct app *a)
+{
+	unsigned long long answered = metrics_answered(&a->metrics);
+
+	if (now_ms(a) < a->quiet_due_ms)
+		return;
+	a->quiet_due_ms = now_ms(a) + QUIET_MS;
+	if (answered == a->answered && answered != a->trimmed_at && index_synced(a->index)) {
+		a->trimmed_at = answered;
+		trim_memory();
+	}
+	a->answered = answered;
 }
 
 /* --- run and end ---------------------------------------------------------------------------- */
@@ -384,6 +408,7 @@ int app_run(const struct options *o, int signal_fd, const struct log *log, struc
 	rc = start(a, err);
 	while (rc == 0 && !a->signals) {
 		look_at_certificates(a);
+		look_at_memory(a);
 		rc = turn(a, err);
 	}
 	if (rc == 0)

@@ -67,6 +67,16 @@ void metrics_review(struct metrics *m, enum review_path path, const struct revie
 	pthread_mutex_unlock(&m->lock);
 }
 
+unsigned long long metrics_answered(struct metrics *m)
+{
+	unsigned long long n = 0;
+
+	for (unsigned path = 0; path < 2; path++)
+		for (unsigned i = 0; i <= METRICS_BUCKETS; i++)
+			n += get(&m->buckets[path][i]);
+	return n;
+}
+
 void metrics_http(struct metrics *m, int status)
 {
 	for (size_t i = 0; i < HTTP_CODES; i++)

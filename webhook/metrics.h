@@ -47,6 +47,8 @@ MUST_USE int metrics_init(struct metrics *m, struct err *err);
 void metrics_release(struct metrics *m);
 void metrics_review(struct metrics *m, enum review_path path, const struct review_result *r,
 		    int64_t duration_us);
+/* Reviews answered so far. */
+unsigned long long metrics_answered(struct metrics *m);
 /* status: any HTTP status of 400 and above. */
 void metrics_http(struct metrics *m, int status);
 
