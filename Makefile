@@ -157,6 +157,9 @@ test:
 check: check-unit check-fuzz check-sim check-cli
 check-unit: $(UNIT_TESTS)
 	@scripts/run-tests unit $(UNIT_TESTS)
+# make sim HISTORIES=1000000 SEED=7: other histories of the controller's simulator, and more.
+sim: $(SIM)
+	@for sim in $(SIM); do $$sim --histories=$(or $(HISTORIES),10000) --seed=$(or $(SEED),1) || exit 1; done
 check-sim: $(SIM)
 	@for sim in $(SIM); do $$sim $(SIM_ARGS) || exit 1; done
 check-fuzz: $(REPLAYS)
@@ -230,7 +233,7 @@ help:
 	@echo 'check-asan check-tsan check-valgrind coverage fuzz bench'
 	@echo 'lint format docs stage images dist install clean'
 
-.PHONY: all tests test check check-unit check-sim check-fuzz check-cli check-asan check-tsan \
+.PHONY: sim all tests test check check-unit check-sim check-fuzz check-cli check-asan check-tsan \
 	check-valgrind check-dist test-gitops coverage fuzz replays bench demo lint format stage images \
 	validate-image docs dist install man \
 	clean help FORCE

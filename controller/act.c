@@ -92,13 +92,18 @@ static int note_reserved(struct batch *b, const struct action *a, struct err *er
 
 	for (const struct newer *n = b->rec->newer; n; n = n->next)
 		obj = n->kind == SEEN_JOB ? n->obj : obj;
+	/* A name that comes back to the target (a ScaleIn that failed) is no new one. */
+	int64_t first = json_get_int(json_get(obj, "status"), "nextWorkerIndex", 0);
+
 	json_each (v, now) {
 		bool there = false;
 
 		json_each (o, json_at(obj, "status", "targetWorkers", NULL)) {
 			there = there || str_eq(json_str(o), json_str(v));
 		}
-		if (!there && json_str(v) && strs_add(&b->reserved, json_str(v), err) < 0)
+		if (!there && json_str(v) &&
+		    name_worker_index(b->rec->name, json_str(v)) >= first &&
+		    strs_add(&b->reserved, json_str(v), err) < 0)
 			return -1;
 	}
 	return 0;
@@ -144,6 +149,7 @@ static int done_create(struct batch *b, struct action *a, struct kube_resp *resp
 	struct rec *rec = b->rec;
 
 	if (why->fail == FAIL_NONE) {
+		observe_free(rec, a->res->kind, a->name);
 		if (a->res == &kube_pods)
 			free(TAKE(rec->refused));
 		if (a->kind == ACT_SECRET) {

@@ -97,13 +97,18 @@ static void count(struct engine *e, struct rec *rec, const struct actions *a, in
 
 static void wake_at(struct engine *e, struct rec *rec, int64_t wall_at, int64_t wall_now)
 {
-	rec->wake_ms = 0;
+	int64_t old = observe_wake_ms(rec);
+
+	rec->wake_ms = old == INT64_MAX ? 0 : old;
 	if (!wall_at)
 		return;
 	int64_t delay = wall_at > wall_now ? wall_at - wall_now : 0;
 
 	/* The wall clock may jump: look again now and then. */
-	rec->wake_ms = now_mono(e) + (delay > 60000 ? 60000 : delay);
+	int64_t at = now_mono(e) + (delay > 60000 ? 60000 : delay);
+
+	if (!rec->wake_ms || at < rec->wake_ms)
+		rec->wake_ms = at;
 }
 
 static void handled(struct engine *e, struct rec *rec)

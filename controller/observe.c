@@ -6,6 +6,7 @@
 #include "etjob/podspec.h"
 #include "wire/time.h"
 
+#define TAKEN_MOST_MS 60000 /* a taken name that nobody asks for again is forgotten */
 #define NEWER_MOST_MS 60000 /* an answer that no informer confirms is dropped after this */
 
 static void newer_free(struct newer *n)
@@ -403,6 +404,19 @@ int observe_taken(struct rec *rec, const char *kind, const char *name, bool dele
 	return 0;
 }
 
+void observe_free(struct rec *rec, const char *kind, const char *name)
+{
+	for (struct taken **at = &rec->taken; *at; at = &(*at)->next) {
+		struct taken *t = *at;
+
+		if (!str_eq(t->kind, kind) || !str_eq(t->name, name))
+			continue;
+		*at = t->next;
+		taken_free(t);
+		return;
+	}
+}
+
 void observe_quiet(struct rec *rec)
 {
 	strs_release(&rec->gone);
@@ -442,7 +456,7 @@ static void expire(struct rec *r, int64_t mono_ms)
 	for (struct taken **at = &r->taken; *at;) {
 		struct taken *t = *at;
 
-		if (mono_ms < t->until_ms) {
+		if (mono_ms < t->until_ms + TAKEN_MOST_MS) {
 			at = &t->next;
 			continue;
 		}
@@ -586,8 +600,10 @@ static void fill_memory(struct rec *r, int64_t mono_ms, struct world *w)
 		w->log_known = r->log_known;
 		w->log = r->log;
 	}
-	for (const struct taken *t = r->taken; t; t = t->next)
+	for (const struct taken *t = r->taken; t; t = t->next) {
 		add_blocked(w, t->kind, t->name, t->deleting);
+		w->blocked[w->nblocked - 1].retry = mono_ms >= t->until_ms;
+	}
 }
 
 int observe_world(struct observe *o, struct rec *rec, int64_t mono_ms, struct world *out,
@@ -614,6 +630,17 @@ int observe_world(struct observe *o, struct rec *rec, int64_t mono_ms, struct wo
 	fill_scalers(rec, &w);
 	*out = w;
 	return 0;
+}
+
+int64_t observe_wake_ms(const struct rec *rec)
+{
+	int64_t at = INT64_MAX;
+
+	for (const struct newer *n = rec->newer; n; n = n->next) {
+		if (n->since_ms + NEWER_MOST_MS < at)
+			at = n->since_ms + NEWER_MOST_MS;
+	}
+	return at;
 }
 
 bool observe_forget(struct observe *o, struct rec *rec)

@@ -92,11 +92,15 @@ MUST_USE int observe_deleted(struct rec *rec, const char *uid, struct err *err);
 /* A create found that name in other hands. kind is static. */
 MUST_USE int observe_taken(struct rec *rec, const char *kind, const char *name, bool deleting,
 			   int64_t until_ms, struct err *err);
+/* The name is ours now. */
+void observe_free(struct rec *rec, const char *kind, const char *name);
 /* No request of rec is under way any more. */
 void observe_quiet(struct rec *rec);
 /* Fills out (WORLD_INIT), which borrows from rec and the stores until the next change. */
 MUST_USE int observe_world(struct observe *o, struct rec *rec, int64_t mono_ms, struct world *out,
 			   struct err *err);
+/* Monotonic ms at which what rec holds grows too old to be believed; INT64_MAX: never. */
+int64_t observe_wake_ms(const struct rec *rec);
 /* Drops a rec that stands for nothing; true when it did (rec is freed). */
 bool observe_forget(struct observe *o, struct rec *rec);
 #endif

@@ -83,7 +83,7 @@ void plan_event(struct plan *p, const cJSON *about, bool warning, const char *re
 	buf_vprintf(&text, fmt, ap);
 	va_end(ap);
 	/* Told only when all before it has been done: a plan that is tried again says it once. */
-	struct action *a = plan_act(p, ACT_EVENT, STAGE_LAUNCH, &kube_events, NULL, NULL);
+	struct action *a = plan_act(p, ACT_EVENT, STAGE_TELL, &kube_events, NULL, NULL);
 	if (!a)
 		return;
 	a->warning = warning;

@@ -25,6 +25,7 @@
 struct blocked {
 	const char *kind, *name; /* "Pod", "et-worker-0"; borrowed */
 	bool deleting;           /* it is on its way out: we wait */
+	bool retry;              /* it may be free by now: try */
 };
 
 struct world {
@@ -71,6 +72,7 @@ enum act_stage {
 	STAGE_OBJECTS, /* Service, Secret, the host list */
 	STAGE_PODS,    /* workers made and deleted, the launcher told of new hosts */
 	STAGE_LAUNCH,  /* the launcher made */
+	STAGE_TELL,    /* events: only about what has been done */
 	STAGE_COUNT,
 };
 

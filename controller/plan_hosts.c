@@ -183,8 +183,15 @@ void hosts_write(struct plan *p, const char *text)
 		return;
 	cJSON *patch = cJSON_CreateObject();
 	cJSON *data = patch ? json_need_object(patch, "data", p->err) : NULL;
+	cJSON *meta = data ? json_need_object(patch, "metadata", p->err) : NULL;
+	const cJSON *from = json_get(p->w->config, "metadata");
 
-	if (!data || json_set_str(data, CONFIG_HOSTFILE, text, p->err) < 0 ||
+	/* A list is made from the one before: never on top of one that was not seen. */
+	if (!meta ||
+	    json_set_str(meta, "resourceVersion", json_get_str(from, "resourceVersion", ""),
+			 p->err) < 0 ||
+	    json_set_str(meta, "uid", json_get_str(from, "uid", ""), p->err) < 0 ||
+	    json_set_str(data, CONFIG_HOSTFILE, text, p->err) < 0 ||
 	    json_set_str(data, CONFIG_SCRIPT, hosts_script(), p->err) < 0) {
 		cJSON_Delete(patch);
 		plan_fail(p);

@@ -426,7 +426,7 @@ static bool owner_other(const struct plan *p, const struct scaler *s)
 		if (str_eq(json_get_str(o, "kind", ""), KIND_JOB))
 			return !str_eq(json_get_str(o, "uid", ""), p->job->uid);
 	}
-	return false;
+	return s->created_ms < p->job->created_ms;
 }
 
 static bool owner_there(const struct scaler *s)
@@ -555,6 +555,16 @@ void scale_prune(struct plan *p)
 	}
 }
 
+/* One that was done for a job that is gone and that could not be tied to it in time. */
+static void forget_orphan(struct plan *p, const struct scaler *s)
+{
+	if (s->phase != SCALER_SUCCEEDED || s->deleting || owner_there(s))
+		return;
+	struct action *a = plan_act(p, ACT_DELETE, STAGE_LAUNCH, res_of(s), s->name, NULL);
+	if (a)
+		(void)plan_ok(p, str_copy(s->uid, &a->uid, p->err));
+}
+
 /* Ties each scaler to its job, so that it can never act on a later job of that name. */
 void scale_adopt(struct plan *p)
 {
@@ -562,8 +572,12 @@ void scale_adopt(struct plan *p)
 		const struct scaler *s = &p->w->scalers[i];
 		cJSON *owner = NULL, *patch, *meta, *list;
 
-		if (owner_there(s) || s->deleting || scaler_finished(s))
+		if (owner_there(s) || s->deleting)
 			continue;
+		if (s->created_ms < p->job->created_ms) {
+			forget_orphan(p, s);
+			continue;
+		}
 		if (!plan_ok(p, podspec_owner(p->job, &owner, p->err)))
 			return;
 		json_del(owner, "blockOwnerDeletion");
@@ -591,6 +605,7 @@ void scale_orphans(struct plan *p)
 		const struct scaler *s = &p->w->scalers[i];
 		AUTO(buf) struct buf text = BUF_INIT(1024);
 
+		forget_orphan(p, s);
 		if (scaler_finished(s) || s->deleting)
 			continue;
 		/* Its job may only not have been seen yet. */

@@ -210,41 +210,49 @@ static void replica_statuses(struct plan *p)
 		(void)plan_ok(p, json_set(p->status, "replicaStatuses", roles, p->err));
 }
 
-/* Members that differ, as a merge patch; NULL when none does. */
-static cJSON *difference(struct plan *p, const cJSON *old, const cJSON *now)
+/* What turns old into now, as a merge patch (RFC 7386): an empty object when nothing differs. */
+static cJSON *merge_diff(const cJSON *old, const cJSON *now, struct err *err)
 {
-	cJSON *diff = cJSON_CreateObject();
+	AUTO_JSON cJSON *diff = cJSON_CreateObject();
 	const cJSON *v;
 
 	if (!diff) {
-		plan_fail(p);
+		(void)err_nomem(err); /* the NULL says it */
 		return NULL;
 	}
-	json_each (v, now) {
-		if (json_equal(v, json_get(old, v->string)))
-			continue;
-		cJSON *copy = json_copy(v, p->err);
+	for (v = now ? now->child : NULL; v; v = v->next) {
+		const cJSON *was = cJSON_GetObjectItemCaseSensitive(old, v->string);
 
-		if (!copy || json_set(diff, v->string, copy, p->err) < 0)
-			goto fail;
+		if (was && json_equal(v, was))
+			continue;
+		/* A member of an object goes only when the patch says null. */
+		cJSON *item = cJSON_IsObject(v) && cJSON_IsObject(was) ? merge_diff(was, v, err)
+								       : json_copy(v, err);
+
+		if (!item || json_set(diff, v->string, item, err) < 0)
+			return NULL;
 	}
-	json_each (v, old) {
+	for (v = old ? old->child : NULL; v; v = v->next) {
 		if (cJSON_GetObjectItemCaseSensitive(now, v->string))
 			continue;
 		cJSON *null = cJSON_CreateNull();
 
-		if (!null || json_set(diff, v->string, null, p->err) < 0)
-			goto fail;
+		if (!null || json_set(diff, v->string, null, err) < 0)
+			return NULL;
 	}
-	if (!diff->child) {
-		cJSON_Delete(diff);
-		return NULL;
-	}
+	return TAKE(diff);
+}
+
+/* NULL when nothing differs, or latched. */
+static cJSON *difference(struct plan *p, const cJSON *old, const cJSON *now)
+{
+	cJSON *diff = merge_diff(old, now, p->err);
+
+	if (!diff)
+		plan_fail(p);
+	else if (!diff->child)
+		cJSON_Delete(TAKE(diff));
 	return diff;
-fail:
-	cJSON_Delete(diff);
-	plan_fail(p);
-	return NULL;
 }
 
 cJSON *status_patch(struct plan *p, const cJSON *obj, cJSON *diff)

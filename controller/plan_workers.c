@@ -33,7 +33,7 @@ bool name_blocked(const struct plan *p, const char *kind, const char *name,
 	for (size_t i = 0; i < p->w->nblocked; i++) {
 		const struct blocked *b = &p->w->blocked[i];
 
-		if (!str_eq(b->kind, kind) || (name && !str_eq(b->name, name)))
+		if (b->retry || !str_eq(b->kind, kind) || (name && !str_eq(b->name, name)))
 			continue;
 		if (out)
 			*out = b;
