@@ -132,6 +132,8 @@ static int describe_run(struct cmd_ctx *ctx, const void *opts, const struct opt_
 	if (arg_name(name, err) < 0 || ctx_api(ctx, err) < 0)
 		return -1;
 	buf_printf(&selector, LABEL_JOB "=%s", name);
+	if (buf_check(&selector, err) < 0)
+		return -1;
 	struct fetch f[ALL] = {
 		[JOB] = { .res = &kube_trainingjobs, .ns = ctx_ns(ctx), .name = name },
 		[PODS] = { .res = &kube_pods,

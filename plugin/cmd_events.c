@@ -177,6 +177,8 @@ static int watch(struct cmd_ctx *ctx, const char *job, bool headers, struct err 
 	int rc = -1;
 
 	buf_printf(&field, "metadata.name=%s", job);
+	if (buf_check(&field, err) < 0)
+		return -1;
 	jobs.field_selector = buf_text(&field);
 	if (ctx_catch(ctx, err) == 0 && informer_new(ctx->api, &events, &w.events, err) == 0) {
 		rc = 0;

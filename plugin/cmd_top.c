@@ -98,6 +98,8 @@ static int top_run(struct cmd_ctx *ctx, const void *opts, const struct opt_args 
 	if (arg_name(args->v[0], err) < 0 || ctx_api(ctx, err) < 0)
 		return -1;
 	buf_printf(&selector, LABEL_JOB "=%s", args->v[0]);
+	if (buf_check(&selector, err) < 0)
+		return -1;
 	const struct kube_list_opts list = { .label_selector = buf_text(&selector),
 					     .on_item = on_item,
 					     .arg = &found };

@@ -71,6 +71,8 @@ static int fill(const cJSON *e, int64_t now_ms, struct strs *cells, struct err *
 		buf_cut(&message, message.len - 1);
 	if (count > 1)
 		buf_printf(&message, " (x%" PRId64 ")", count);
+	if (buf_check(&object, err) < 0 || buf_check(&message, err) < 0)
+		return -1;
 	if (strs_add(cells, age, err) < 0 ||
 	    strs_add(cells, json_get_str(e, "type", ""), err) < 0 ||
 	    strs_add(cells, json_get_str(e, "reason", ""), err) < 0 ||

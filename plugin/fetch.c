@@ -87,6 +87,8 @@ int fetch_job(struct cmd_ctx *ctx, const char *name, cJSON **job, struct pods *p
 	if (ctx_api(ctx, err) < 0)
 		return -1;
 	buf_printf(&selector, LABEL_JOB "=%s", name);
+	if (buf_check(&selector, err) < 0)
+		return -1;
 	struct fetch f[] = {
 		{ .res = &kube_trainingjobs, .ns = ctx_ns(ctx), .name = name },
 		{ .res = &kube_pods, .ns = ctx_ns(ctx), .label_selector = buf_text(&selector) },

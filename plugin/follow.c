@@ -286,7 +286,11 @@ static int run_follow(struct following *f, struct err *err)
 	AUTO(buf) struct buf field = BUF_INIT(LIMIT_TEXT), label = BUF_INIT(LIMIT_TEXT);
 
 	buf_printf(&field, "metadata.name=%s", f->o->name);
+	if (buf_check(&field, err) < 0)
+		return -1;
 	buf_printf(&label, LABEL_JOB "=%s", f->o->name);
+	if (buf_check(&label, err) < 0)
+		return -1;
 	const struct informer_opts job = {
 		.res = &kube_trainingjobs,
 		.ns = ctx_ns(f->ctx),

@@ -95,6 +95,8 @@ static int add_faults(struct lint *l, const struct place *p, const struct faults
 		AUTO(buf) struct buf text = BUF_INIT(LIMIT_TEXT);
 
 		buf_printf(&text, "%s: %s", f->v[i].field, f->v[i].message);
+		if (buf_check(&text, err) < 0)
+			return -1;
 		if (add(l, p, at(p, f->v[i].pointer), false, f->v[i].rule, buf_text(&text), err) <
 		    0)
 			return -1;
@@ -131,6 +133,8 @@ static int lint_items(struct lint *l, const struct place *p, const cJSON *list, 
 		struct place inner = *p;
 
 		buf_printf(&prefix, "%s/items/%zu", p->prefix, i++);
+		if (buf_check(&prefix, err) < 0)
+			return -1;
 		inner.prefix = buf_text(&prefix);
 		if (lint_object(l, &inner, item, err) < 0)
 			return -1;
@@ -168,10 +172,14 @@ static int lint_object(struct lint *l, const struct place *p, const cJSON *obj, 
 			   "there is no %s in %s: use " KIND_JOB ", " KIND_SCALEOUT
 			   " or " KIND_SCALEIN " of " ETJOB_API_VERSION,
 			   kind, api);
+		if (buf_check(&text, err) < 0)
+			return -1;
 		return add(l, p, at(p, "/kind"), false, "unknown-kind", buf_text(&text), err);
 	}
 	l->objects++;
 	buf_printf(&name, "%s/%s", kind, json_get_str(json_get(obj, "metadata"), "name", ""));
+	if (buf_check(&name, err) < 0)
+		return -1;
 	mine.object = buf_text(&name);
 	rc = rules(obj, kind, &faults, err);
 	if (rc == 0)

@@ -49,6 +49,10 @@ static int on_row(void *arg, cJSON *job)
 	int rc;
 
 	informer_key(job, &key);
+	if (buf_check(&key, &l->err) < 0) {
+		cJSON_Delete(job);
+		return -1;
+	}
 	rc = rows_add(&l->rows, job, map_get(&l->tallies, buf_text(&key)), l->o->sort_by,
 		      clock_wall_ms(l->ctx->clock), &l->err);
 	cJSON_Delete(job);

@@ -125,6 +125,8 @@ static int fill(struct row *row, const struct jobinfo *j, const struct tally *t,
 	const struct job *job = &j->job;
 
 	reason(j, t, &why);
+	if (buf_check(&why, err) < 0)
+		return -1;
 	duration_human(j->duration_s, duration);
 	duration_human(job->created_ms ? (now_ms - job->created_ms) / 1000 : 0, age);
 	if (set(row, ROW_NAMESPACE, job->ns, err) < 0 || set(row, ROW_NAME, job->name, err) < 0 ||
@@ -155,7 +157,9 @@ static int sort_value(struct row *row, const cJSON *job, const char *sort_by, st
 		buf_str(&path, sort_by);
 	else
 		buf_printf(&path, "{%s%s}", *sort_by == '.' ? "" : ".", sort_by);
-	if (jsonpath_print(buf_text(&path), job, &value, err) < 0)
+	if (buf_check(&path, err) < 0)
+		return -1;
+	if (jsonpath_print(buf_text(&path), job, &value, err) < 0 || buf_check(&value, err) < 0)
 		return -1;
 	row->number = strtod(buf_text(&value), &end);
 	row->sort_number = value.len && !*end && isfinite(row->number);

@@ -112,6 +112,8 @@ static int print_changed(struct watching *w, struct rows *rows, struct err *err)
 
 		buf_printf(&key, "%s/%s", rows->v[i].cell[ROW_NAMESPACE],
 			   rows->v[i].cell[ROW_NAME]);
+		if (buf_check(&key, err) < 0)
+			return -1;
 		if (fingerprint(&rows->v[i], &now, err) < 0)
 			return -1;
 		if (str_eq(map_get(&w->last, buf_text(&key)), now))
@@ -238,6 +240,8 @@ int list_watch(struct cmd_ctx *ctx, const struct list_opts *o, struct err *err)
 	buf_str(&label, LABEL_GROUP "=" ETJOB_GROUP);
 	if (o->name)
 		buf_printf(&label, "," LABEL_JOB "=%s", o->name);
+	if (buf_check(&field, err) < 0 || buf_check(&label, err) < 0)
+		return -1;
 	if (ctx_api(ctx, err) == 0 && ctx_catch(ctx, err) == 0 &&
 	    start(&w, o->name ? buf_text(&field) : o->field_selector, buf_text(&label), err) == 0)
 		rc = loop_run(ctx->loop, err);

@@ -30,6 +30,8 @@ static int add_env(const struct scaling_opts *o, cJSON *spec, struct err *err)
 			return err_set(err, FAIL_USAGE, "--env \"%s\": write NAME=VALUE",
 				       o->env.v[i]);
 		buf_add(&name, o->env.v[i], (size_t)(eq - o->env.v[i]));
+		if (buf_check(&name, err) < 0)
+			return -1;
 		if (!(e = cJSON_CreateObject()))
 			return err_nomem(err);
 		if (json_append(list, e, err) < 0 ||
@@ -81,6 +83,8 @@ int scaling_build(const struct scaling *s, const char *ns, int64_t now_s, cJSON 
 	if (!meta)
 		return err_nomem(err);
 	buf_printf(&name, "%s-%" PRId64, s->job, now_s);
+	if (buf_check(&name, err) < 0)
+		return -1;
 	cJSON *labels = json_need_object(meta, "labels", err);
 	if (!labels || json_set_str(obj, "apiVersion", ETJOB_API_VERSION, err) < 0 ||
 	    json_set_str(obj, "kind", s->out ? KIND_SCALEOUT : KIND_SCALEIN, err) < 0 ||

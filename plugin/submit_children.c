@@ -32,6 +32,10 @@ static cJSON *new_child(const struct submit_in *in, struct submit_out *out, cons
 	cJSON *child = cJSON_CreateObject();
 
 	buf_printf(&name, "%s%s", job, suffix);
+	if (buf_check(&name, err) < 0) {
+		cJSON_Delete(child);
+		return NULL;
+	}
 	if (add_child(out, child, err) < 0)
 		return NULL;
 	cJSON *meta = json_need_object(child, "metadata", err);
@@ -108,6 +112,8 @@ static int tensorboard_container(const struct submit_in *in, cJSON *pod_spec, st
 		return err_nomem(err);
 	}
 	buf_printf(&logdir, "--logdir=%s", parts_logdir(o));
+	if (buf_check(&logdir, err) < 0)
+		return -1;
 	if (json_append(list, c, err) < 0) {
 		cJSON_Delete(port);
 		return -1;

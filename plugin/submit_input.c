@@ -75,6 +75,8 @@ static int read_file(struct submit_input *s, const char *text, struct submit_fil
 	size_t n;
 
 	buf_add(&host, text, colon ? (size_t)(colon - text) : strlen(text));
+	if (buf_check(&host, err) < 0)
+		return -1;
 	if (file_read(buf_text(&host), &data, err) < 0)
 		return err_wrap(err, "--config-file");
 	real = colon ? strdup(colon + 1) : realpath(buf_text(&host), NULL);

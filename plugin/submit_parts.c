@@ -68,6 +68,8 @@ int parts_labels(const struct submit_in *in, cJSON *job, struct role roles[2], s
 				return -1;
 	}
 	buf_printf(&launcher, "%s-launcher", in->name ? in->name : "");
+	if (buf_check(&launcher, err) < 0)
+		return -1;
 	return json_set_str(json_get_mut(roles[0].meta, "labels"), "master-pod-name",
 			    buf_text(&launcher), err);
 }
@@ -224,6 +226,8 @@ static int toleration(const char *text, cJSON *list, struct err *err)
 		return err_set(err, FAIL_USAGE,
 			       "--toleration \"%s\": write KEY, KEY=VALUE:EFFECT or all", text);
 	buf_add(&part, text, (size_t)((eq ? eq : key_end) - text));
+	if (buf_check(&part, err) < 0)
+		return -1;
 	if (json_set_str(t, "key", buf_text(&part), err) < 0 || json_set_str(t, "operator",
 									     comma ? comma + 1
 									     : eq  ? "Equal"
@@ -233,12 +237,16 @@ static int toleration(const char *text, cJSON *list, struct err *err)
 	if (eq) {
 		buf_clear(&part);
 		buf_add(&part, eq + 1, (size_t)(key_end - eq - 1));
+		if (buf_check(&part, err) < 0)
+			return -1;
 		if (json_set_str(t, "value", buf_text(&part), err) < 0)
 			return -1;
 	}
 	if (colon) {
 		buf_clear(&part);
 		buf_add(&part, colon + 1, (size_t)(stop - colon - 1));
+		if (buf_check(&part, err) < 0)
+			return -1;
 		if (json_set_str(t, "effect", buf_text(&part), err) < 0)
 			return -1;
 	}

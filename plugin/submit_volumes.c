@@ -128,6 +128,8 @@ int parts_logs(const struct submit_in *in, cJSON *pod_spec, cJSON *container, st
 	if (!in->o->tensorboard || logs_in_data(in->o))
 		return 0;
 	buf_printf(&host, "/var/lib/etjob/logs/%s/%s", in->ns, in->name ? in->name : "");
+	if (buf_check(&host, err) < 0)
+		return -1;
 	cJSON *source = one("path", buf_text(&host), err);
 	if (source && json_set_str(source, "type", "DirectoryOrCreate", err) < 0) {
 		cJSON_Delete(source);
@@ -170,6 +172,8 @@ static int config_mounts(const struct submit_in *in, struct role *r, struct err 
 	if (!in->nfiles)
 		return 0;
 	buf_printf(&name, "%s-files", in->name ? in->name : "");
+	if (buf_check(&name, err) < 0)
+		return -1;
 	if (parts_volume(r->spec, "config-files", "configMap", one("name", buf_text(&name), err),
 			 err) < 0)
 		return -1;
@@ -222,6 +226,8 @@ static int sync_git(const char *source, cJSON *container, struct err *err)
 	AUTO(buf) struct buf name = BUF_INIT(LIMIT_TEXT);
 
 	repo_name(source, &name);
+	if (buf_check(&name, err) < 0)
+		return -1;
 	if (add_env(container, "GIT_SYNC_REPO", source, err) < 0 ||
 	    add_env(container, "GIT_SYNC_DEST", buf_text(&name), err) < 0 ||
 	    add_env(container, "GIT_SYNC_ROOT", "/code", err) < 0)
@@ -266,5 +272,7 @@ int parts_sync(const struct submit_in *in, struct role *r, struct err *err)
 	    parts_mount(init, "code-sync", "/code", NULL, err) < 0)
 		return -1;
 	buf_printf(&path, "%s/code", o->working_dir ? o->working_dir : DEFAULT_WORKING_DIR);
+	if (buf_check(&path, err) < 0)
+		return -1;
 	return parts_mount(r->container, "code-sync", buf_text(&path), NULL, err);
 }

@@ -128,6 +128,8 @@ int watch_until(struct cmd_ctx *ctx, const struct watch_one *w, struct err *err)
 	if (ctx_api(ctx, err) < 0 || ctx_catch(ctx, err) < 0)
 		return -1;
 	buf_printf(&selector, "metadata.name=%s", w->name);
+	if (buf_check(&selector, err) < 0)
+		return -1;
 	const struct informer_opts opts = {
 		.res = w->res,
 		.ns = w->ns ? w->ns : ctx_ns(ctx),
