@@ -24,6 +24,17 @@ static void on_warning(void *arg, const char *text)
 	ctx_warn(ctx, "%s", text);
 }
 
+/* What -v asks for; the client has masked what is secret. */
+static void on_log(void *arg, int level, const char *line)
+{
+	AUTO(buf) struct buf shown = BUF_INIT(LIMIT_ANSWER);
+
+	(void)level; /* the client asks for no more than -v says */
+	buf_visible(&shown, line, strlen(line));
+	buf_char(&shown, '\n');
+	say(arg, &shown);
+}
+
 int ctx_config(struct cmd_ctx *ctx, struct err *err)
 {
 	if (ctx->have_config)
@@ -43,6 +54,8 @@ int ctx_api(struct cmd_ctx *ctx, struct err *err)
 		.verbosity = (int)ctx->global.verbosity,
 		.on_warning = on_warning,
 		.warning_arg = ctx,
+		.on_log = on_log,
+		.log_arg = ctx,
 		.max_retries = 10,
 	};
 

@@ -613,8 +613,8 @@ static void log_answer(struct kube_call *c, int code)
 
 	if (k->opts.verbosity < 6)
 		return;
-	kube_log(k, 6, "%s %s%s %d %s in %" PRId64 " milliseconds", c->method, k->base, c->path,
-		 c->resp.http, code == CURLE_OK ? "" : curl_easy_strerror((CURLcode)code),
+	kube_log(k, 6, "%s %s%s %d%s in %" PRId64 " milliseconds", c->method, k->base, c->path,
+		 c->resp.http, code == CURLE_OK ? "" : " (transfer failed)",
 		 mono(c) - c->started_ms);
 	if (k->opts.verbosity < 8 || c->req.on_data)
 		return;

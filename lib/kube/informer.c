@@ -139,13 +139,13 @@ static uint32_t random_below(uint32_t n)
 	return value % n;
 }
 
-/* 0.8 s, doubling to 30 s, each between half and one and a half of it. */
+/* 0.8 s, doubling to 30 s, each between half of it and all. */
 static int64_t next_backoff(struct informer *i)
 {
 	int64_t base = i->backoff_ms ? i->backoff_ms : BACKOFF_MIN_MS;
 
 	i->backoff_ms = base * 2 > BACKOFF_MAX_MS ? BACKOFF_MAX_MS : base * 2;
-	return base / 2 + (int64_t)random_below((uint32_t)base);
+	return base / 2 + (int64_t)random_below((uint32_t)base / 2);
 }
 
 static void set_text(char **to, const char *text)
