@@ -143,6 +143,20 @@ static bool is_worker(const struct action *a)
 	return a->kind == ACT_CREATE && a->res == &kube_pods && a->stage == STAGE_PODS;
 }
 
+/* What no informer shows is remembered instead; false for all else. */
+static bool remember(struct batch *b, const struct action *a)
+{
+	if (a->kind == ACT_SECRET) {
+		b->rec->secret = true;
+		b->rec->secret_ms = now_mono(b);
+	} else if (a->res == &kube_podgroups) {
+		b->rec->group = true;
+	} else {
+		return false;
+	}
+	return true;
+}
+
 static int done_create(struct batch *b, struct action *a, struct kube_resp *resp,
 		       const struct err *why, struct err *err)
 {
@@ -152,17 +166,20 @@ static int done_create(struct batch *b, struct action *a, struct kube_resp *resp
 		observe_free(rec, a->res->kind, a->name);
 		if (a->res == &kube_pods)
 			free(TAKE(rec->refused));
-		if (a->kind == ACT_SECRET) {
-			rec->secret = true;
-			rec->secret_ms = now_mono(b);
+		if (remember(b, a))
 			return 0;
-		}
 		return resp->json ? observe_written(rec, seen_of(a->res), TAKE(resp->json),
 						    now_mono(b), err)
 				  : 0;
 	}
 	if (kube_is(why, 409) && str_eq(resp->reason, "AlreadyExists"))
 		return send_look(b, a, err);
+	if (a->res == &kube_podgroups && kube_is(why, 404)) {
+		/* Volcano's API is not there: the pods wait for its scheduler, and say so. */
+		b->rec->group = true;
+		note(b, a, why);
+		return 0;
+	}
 	failed(b, a, resp, why);
 	/* A plain refusal: nothing was made, the name may be used yet. */
 	if (why->fail == FAIL_HTTP && why->http >= 400 && why->http < 500 && why->http != 408) {
@@ -192,11 +209,8 @@ static int done_look(struct batch *b, struct action *a, struct kube_resp *resp,
 	json_each (o, owners) {
 		ours = ours || (rec->uid && str_eq(json_get_str(o, "uid", ""), rec->uid));
 	}
-	if (ours && a->kind == ACT_SECRET) {
-		rec->secret = true;
-		rec->secret_ms = now_mono(b);
+	if (ours && remember(b, a))
 		return 0;
-	}
 	if (ours)
 		return observe_written(rec, seen_of(a->res), TAKE(resp->json), now_mono(b), err);
 	b->failed = true;

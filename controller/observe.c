@@ -36,7 +36,7 @@ static void rec_forget(struct rec *r)
 	free(TAKE(r->refused));
 	free(TAKE(r->log));
 	free(TAKE(r->log_uid));
-	r->secret = r->launcher_gone = r->log_known = false;
+	r->group = r->secret = r->launcher_gone = r->log_known = false;
 	r->create_after_ms = r->failures = r->failed_ms = r->errors = 0;
 }
 
@@ -590,6 +590,7 @@ static int make_room(struct rec *r, struct world *w, struct err *err)
 
 static void fill_memory(struct rec *r, int64_t mono_ms, struct world *w)
 {
+	w->group = r->group;
 	w->secret = r->secret;
 	w->secret_recent = r->secret && mono_ms - r->secret_ms < 60000;
 	w->fresh = &r->fresh;

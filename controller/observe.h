@@ -50,6 +50,7 @@ struct rec {
 	char *uid; /* of the job that the rest is about; owned */
 	struct strs fresh;
 	struct taken *taken; /* owned list */
+	bool group;          /* the PodGroup was made, or there can be none */
 	bool secret;
 	int64_t secret_ms; /* monotonic: when it was last seen to be there */
 	int64_t create_after_ms, failures, failed_ms;

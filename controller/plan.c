@@ -350,6 +350,11 @@ static void children(struct plan *p)
 	if (!w->service && !name_blocked(p, "Service", NULL, NULL) &&
 	    plan_ok(p, podspec_service(p->job, &doc, p->err)))
 		(void)plan_act(p, ACT_CREATE, STAGE_OBJECTS, &kube_services, NULL, doc);
+	/* Before the pods, which Volcano does not schedule without it. */
+	doc = NULL;
+	if (!w->group && !name_blocked(p, "PodGroup", NULL, NULL) &&
+	    plan_ok(p, podspec_pod_group(p->job, &doc, p->err)) && doc)
+		(void)plan_act(p, ACT_CREATE, STAGE_OBJECTS, &kube_podgroups, NULL, doc);
 	/* A worker that waits for long may wait for a Secret that somebody deleted. */
 	for (size_t i = 0; i < w->nworkers; i++)
 		slow = slow || (w->workers[i].pending && w->workers[i].node[0] &&

@@ -37,6 +37,7 @@ struct world {
 	struct scaler *scalers; /* that name the job, oldest first; owned by the world */
 	size_t nscalers;
 	const cJSON *service, *config; /* ours, or NULL */
+	bool group;                    /* the PodGroup is known to be there, or needless */
 	bool secret;                   /* known to be there */
 	bool secret_recent;            /* and looked at less than a minute ago */
 	struct blocked *blocked;       /* owned by the world */

@@ -22,7 +22,7 @@ struct kube_res {
 extern const struct kube_res kube_trainingjobs, kube_scaleouts, kube_scaleins, kube_pods,
 	kube_services, kube_configmaps, kube_secrets, kube_events, kube_nodes, kube_namespaces,
 	kube_leases, kube_deployments, kube_crds, kube_mutatingwebhooks, kube_validatingwebhooks,
-	kube_resourcequotas, kube_endpointslices, kube_persistentvolumeclaims;
+	kube_resourcequotas, kube_endpointslices, kube_persistentvolumeclaims, kube_podgroups;
 
 struct kube_resp;
 struct kube; /* a client: configuration + loop */

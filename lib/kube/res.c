@@ -40,6 +40,8 @@ RES(endpointslices, "discovery.k8s.io", "v1", "endpointslices", "endpointslice",
 RES(persistentvolumeclaims, "", "v1", "persistentvolumeclaims", "persistentvolumeclaim",
     "PersistentVolumeClaim", true);
 
+RES(podgroups, "scheduling.volcano.sh", "v1beta1", "podgroups", "podgroup", "PodGroup", true);
+
 int kube_path(const struct kube_res *res, const char *ns, const char *name, const char *sub,
 	      struct buf *out, struct err *err)
 {
