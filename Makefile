@@ -168,6 +168,8 @@ check-cli: all
 	@if ls tests/cli/*.bats >/dev/null 2>&1; then bats tests/cli; fi
 check-asan:
 	+$(Q)ASAN_OPTIONS=detect_leaks=1 $(MAKE) SANITIZE=address,undefined BUILD=build-asan check
+check-fault: all $(SHIMS)
+	@tests/fault/sweep
 check-tsan:
 	+$(Q)$(MAKE) SANITIZE=thread BUILD=build-tsan check-unit
 check-valgrind: $(UNIT_TESTS)
@@ -230,7 +232,7 @@ help:
 	@echo 'check     tests that need no cluster; check-unit, check-cli, check-sim, check-fuzz alone'
 	@echo 'test      all tests, also on a cluster of its own where this machine can run one'
 	@echo 'demo      a walk on a local cluster (KEEP=1 keeps it, CLUSTER=current uses yours)'
-	@echo 'check-asan check-tsan check-valgrind coverage fuzz bench'
+	@echo 'check-asan check-tsan check-valgrind check-fault coverage fuzz bench'
 	@echo 'lint format docs stage images dist install clean'
 
 .PHONY: sim all tests test check check-unit check-sim check-fuzz check-cli check-asan check-tsan \

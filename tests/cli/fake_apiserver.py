@@ -1069,8 +1069,9 @@ def main():
     if args.objects:
         with open(args.objects, encoding='utf-8') as f:
             objects = json.load(f)
-        for obj in objects['items'] if isinstance(objects, dict) else objects:
-            api.store.put_as_is(obj)
+        with api.store.changed:
+            for obj in objects['items'] if isinstance(objects, dict) else objects:
+                api.store.put_as_is(obj)
     if args.rules:
         with open(args.rules, encoding='utf-8') as f:
             api.rules = json.load(f)
