@@ -1,58 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * call: one request from its start to on_done: what goes out (credentials, headers,
- * TLS, proxy), what comes back (pieces, Status, warnings), and when it is tried again.
+ * call: one request from its start to on_done: what comes back (pieces, Status,
+ * warnings), and when it is tried again.
  * Callbacks of the caller run outside of curl, so they may start and cancel anything.
  */
 #include <errno.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
-#include <sys/socket.h>
 
 #include "base/limits.h"
 #include "base/num.h"
-#include "kube/client_int.h"
+#include "kube/call_int.h"
 #include "kube/problem.h"
 
-#define ANSWER_WAIT_MS 60000  /* silence that ends a request without a time limit of its own */
-#define CONNECT_WAIT_MS 30000 /* as Go's dialer */
-#define RESET_TRIES 3         /* times a GET is sent again after a broken connection */
-#define RESET_WAIT_MS 250     /* before the first of them; doubles */
+#define ANSWER_WAIT_MS 60000 /* silence that ends a request without a time limit of its own */
+#define RESET_TRIES 3        /* times a GET is sent again after a broken connection */
+#define RESET_WAIT_MS 250    /* before the first of them; doubles */
 #define RETRY_AFTER_MAX_S 300
 #define PENDING_MAX (256u << 10) /* stream bytes put by before the connection is paused */
-#define BUSY_WAIT_MS                                                                 \
-	50 /* a time limit that passes inside of the caller's callback waits so long \
-	    */
+#define BUSY_WAIT_MS 50 /* a limit that passes inside of a callback of the caller waits so long */
 #define ERROR_BODY_MAX LIMIT_OBJECT
 #define LOG_BODY_MAX 1024
-
-struct kube_call {
-	struct kube *k;
-	struct loop *loop;
-	struct transfer t;
-	struct kube_req req; /* its strings are the owned copies below */
-	char *path, *body, *content_type, *accept;
-	const char *method; /* a literal */
-	struct curl_slist *headers;
-	struct kube_resp resp;
-	struct buf pending; /* of a stream: came, not yet passed on */
-	struct timer *retry_timer, *deadline_timer, *idle_timer;
-	int64_t started_ms, heard_ms;
-	size_t stream_bytes; /* passed on */
-	int retries, resets;
-	bool renewed;      /* credentials were renewed after a 401 */
-	bool headers_done; /* of a final answer */
-	bool is_json;
-	bool too_big;
-	bool nomem; /* what came could not be kept */
-	bool paused;
-	bool busy; /* in a callback of the caller */
-	bool dead; /* cancelled while busy */
-	bool over; /* the transfer ended while busy, with over_code */
-	CURLcode over_code;
-	char errbuf[CURL_ERROR_SIZE];
-	struct kube_call *next, *prev;
-};
 
 static void call_send(struct kube_call *c);
 static void on_transfer_done(struct transfer *t, CURLcode code);
@@ -214,50 +180,6 @@ static long http_status(const struct kube_call *c)
 	return http;
 }
 
-static void pass_warning(struct kube *k, const char *text)
-{
-	struct err ignored = ERR_INIT;
-
-	/* A server with endless different warnings does not make us keep them all. */
-	if (strs_has(&k->warnings, text) || k->warnings.n >= 1000)
-		return;
-	if (strs_add(&k->warnings, text, &ignored) < 0)
-		return;
-	if (k->opts.on_warning)
-		k->opts.on_warning(k->opts.warning_arg, text);
-}
-
-/* `299 agent "text" ["date"], 299 - "text"`: each text with code 299. */
-static void read_warnings(struct kube *k, const char *s)
-{
-	while (*s) {
-		AUTO(buf) struct buf text = BUF_INIT(LIMIT_TEXT);
-		bool shown;
-
-		s += strspn(s, " \t,");
-		shown = str_starts(s, "299 ");
-		s = strchr(s, '"');
-		if (!s)
-			return;
-		for (s++; *s && *s != '"'; s++) {
-			if (*s == '\\' && s[1])
-				s++;
-			buf_char(&text, *s);
-		}
-		if (!*s)
-			return;
-		s++;
-		if (shown && text.len)
-			pass_warning(k, buf_text(&text));
-		if (str_starts(s, " \"")) { /* the date */
-			s = strchr(s + 2, '"');
-			if (!s)
-				return;
-			s++;
-		}
-	}
-}
-
 static bool header_value(const char *line, size_t n, const char *name, struct buf *out)
 {
 	size_t len = strlen(name);
@@ -301,7 +223,7 @@ static size_t on_header(char *line, size_t size, size_t n, void *arg)
 		 num_parse(buf_text(&value), value.len, 0, RETRY_AFTER_MAX_S, &seconds, NULL) == 0)
 		c->resp.retry_after_ms = seconds * 1000;
 	else if (header_value(line, n, "Warning", &value))
-		read_warnings(c->k, buf_text(&value));
+		kube_read_warnings(c->k, buf_text(&value));
 	c->nomem = c->nomem || value.fail == FAIL_NOMEM;
 	return c->nomem ? 0 : n;
 }
@@ -388,222 +310,6 @@ static void on_ready(struct transfer *t)
 		/* It may call on_write() at once; what comes of it is seen in the next turn. */
 		(void)curl_easy_pause(c->t.easy, CURLPAUSE_CONT);
 	}
-}
-
-/* --- what goes out -------------------------------------------------------- */
-
-static int add_header(struct kube_call *c, const char *line, struct err *err)
-{
-	struct curl_slist *list = curl_slist_append(c->headers, line);
-
-	if (!list)
-		return err_nomem(err);
-	c->headers = list;
-	return 0;
-}
-
-PRINTF(3, 4) static int headerf(struct kube_call *c, struct err *err, const char *fmt, ...)
-{
-	AUTO(buf) struct buf line = BUF_INIT(LIMIT_OBJECT);
-	va_list ap;
-	int rc;
-
-	va_start(ap, fmt);
-	buf_vprintf(&line, fmt, ap);
-	va_end(ap);
-	if (buf_check(&line, err) < 0)
-		return -1;
-	for (size_t i = 0; i < line.len; i++) {
-		unsigned char ch = (unsigned char)line.data[i];
-
-		if ((ch < 0x20 && ch != '\t') || ch == 0x7f) {
-			rc = err_set(err, FAIL_NET,
-				     "Unable to connect to the server: net/http: invalid header "
-				     "field value for \"%.*s\"",
-				     (int)strcspn(line.data, ":"), line.data);
-			buf_wipe(&line);
-			return rc;
-		}
-	}
-	rc = add_header(c, buf_text(&line), err);
-	buf_wipe(&line);
-	return rc;
-}
-
-/* Percent-encodes what a header name can not hold, as Impersonate-Extra- needs it. */
-static void extra_key(struct buf *out, const char *key, size_t n)
-{
-	static const char token[] = "!#$&'*+-.^_`|~"; /* without % */
-
-	for (size_t i = 0; i < n; i++) {
-		unsigned char ch = (unsigned char)key[i];
-
-		if ((ch >= 'a' && ch <= 'z') || (ch >= 'A' && ch <= 'Z') ||
-		    (ch >= '0' && ch <= '9') || (ch && strchr(token, ch)))
-			buf_char(out, (char)ch);
-		else
-			buf_printf(out, "%%%02X", ch);
-	}
-}
-
-static int impersonation(struct kube_call *c, struct err *err)
-{
-	const struct kube_config *cfg = c->k->config;
-
-	if (!cfg->as)
-		return 0;
-	if (headerf(c, err, "Impersonate-User: %s", cfg->as) < 0)
-		return -1;
-	if (cfg->as_uid && headerf(c, err, "Impersonate-Uid: %s", cfg->as_uid) < 0)
-		return -1;
-	for (size_t i = 0; i < cfg->as_groups.n; i++)
-		if (headerf(c, err, "Impersonate-Group: %s", cfg->as_groups.v[i]) < 0)
-			return -1;
-	for (size_t i = 0; i < cfg->as_extras.n; i++) {
-		const char *extra = cfg->as_extras.v[i];
-		const char *eq = strchr(extra, '=');
-		AUTO(buf) struct buf key = BUF_INIT(LIMIT_TEXT);
-
-		if (!eq)
-			continue;
-		extra_key(&key, extra, (size_t)(eq - extra));
-		if (buf_check(&key, err) < 0 ||
-		    headerf(c, err, "Impersonate-Extra-%s: %s", buf_text(&key), eq + 1) < 0)
-			return -1;
-	}
-	return 0;
-}
-
-static int set_headers(struct kube_call *c, struct err *err)
-{
-	AUTO(buf) struct buf authorization = BUF_INIT(LIMIT_OBJECT);
-	int rc;
-
-	curl_slist_free_all(c->headers);
-	c->headers = NULL;
-	if (headerf(c, err, "Accept: %s", c->req.accept) < 0 || headerf(c, err, "Expect:") < 0)
-		return -1;
-	if (c->body && headerf(c, err, "Content-Type: %s", c->req.content_type) < 0)
-		return -1;
-	if (c->k->host_header && add_header(c, c->k->host_header, err) < 0)
-		return -1;
-	if (impersonation(c, err) < 0)
-		return -1;
-	rc = auth_header(&c->k->auth, &authorization, err);
-	if (rc == 0 && authorization.len)
-		rc = headerf(c, err, "Authorization: %s", buf_text(&authorization));
-	buf_wipe(&authorization);
-	return rc;
-}
-
-static int on_socket(void *arg, curl_socket_t fd, curlsocktype purpose)
-{
-	unsigned ms = 45000;
-	int on = 1;
-
-	(void)arg;
-	(void)purpose;
-	/*
-	 * A peer that is gone without a word is noticed within a minute, also by a watch
-	 * that only listens. Neither call matters when it fails.
-	 */
-	(void)setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
-	(void)setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &ms, sizeof(ms));
-	return CURL_SOCKOPT_OK;
-}
-
-static int set_proxy(struct kube_call *c)
-{
-	const char *proxy = c->k->config->proxy_url;
-	CURL *e = c->t.easy;
-	AUTO(buf) struct buf text = BUF_INIT(LIMIT_TEXT);
-
-	if (!proxy)
-		/* Go does not ask a proxy for this machine; curl would. */
-		return c->k->loopback ? (int)curl_easy_setopt(e, CURLOPT_PROXY, "") : CURLE_OK;
-	/* Names are resolved by the SOCKS server, as in Go. */
-	if (str_starts(proxy, "socks5://"))
-		buf_printf(&text, "socks5h%s", proxy + strlen("socks5"));
-	else
-		buf_str(&text, proxy);
-	if (text.fail != FAIL_NONE ||
-	    curl_easy_setopt(e, CURLOPT_PROXY, buf_text(&text)) != CURLE_OK)
-		return CURLE_OUT_OF_MEMORY;
-	return (int)curl_easy_setopt(e, CURLOPT_NOPROXY, "");
-}
-
-#define SET(option, value)                                                              \
-	do {                                                                            \
-		CURLcode rc_ = curl_easy_setopt(c->t.easy, option, value);              \
-		if (rc_ != CURLE_OK)                                                    \
-			return err_set(err, FAIL_CONFIG, "cannot set up a request: %s", \
-				       curl_easy_strerror(rc_));                        \
-	} while (0)
-
-static int set_method(struct kube_call *c, struct err *err)
-{
-	if (c->body) {
-		SET(CURLOPT_POSTFIELDS, c->body);
-		SET(CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)c->req.body_bytes);
-	}
-	if (!str_eq(c->method, "GET"))
-		SET(CURLOPT_CUSTOMREQUEST, c->method);
-	return 0;
-}
-
-static int set_options(struct kube_call *c, struct err *err)
-{
-	const struct kube *k = c->k;
-	AUTO(buf) struct buf url = BUF_INIT(LIMIT_OBJECT);
-
-	buf_printf(&url, "%s%s", k->base, c->path);
-	if (buf_check(&url, err) < 0)
-		return -1;
-	SET(CURLOPT_URL, buf_text(&url));
-	SET(CURLOPT_PROTOCOLS_STR, "http,https");
-	SET(CURLOPT_NOSIGNAL, 1L);
-	SET(CURLOPT_PATH_AS_IS, 1L);
-	SET(CURLOPT_CONNECTTIMEOUT_MS, (long)CONNECT_WAIT_MS);
-	SET(CURLOPT_TCP_KEEPALIVE, 1L);
-	SET(CURLOPT_TCP_KEEPIDLE, 15L);
-	SET(CURLOPT_TCP_KEEPINTVL, 15L);
-	SET(CURLOPT_SOCKOPTFUNCTION, on_socket);
-	SET(CURLOPT_USERAGENT, k->user_agent);
-	SET(CURLOPT_HTTPHEADER, c->headers);
-	SET(CURLOPT_HEADERFUNCTION, on_header);
-	SET(CURLOPT_HEADERDATA, (void *)c);
-	SET(CURLOPT_WRITEFUNCTION, on_write);
-	SET(CURLOPT_WRITEDATA, (void *)c);
-	SET(CURLOPT_ERRORBUFFER, c->errbuf);
-	/* One connection each: a stalled stream can not hold up another. */
-	SET(CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
-	if (!c->req.on_data && !k->config->disable_compression)
-		SET(CURLOPT_ACCEPT_ENCODING, "gzip");
-	if (k->connect_to)
-		SET(CURLOPT_CONNECT_TO, k->connect_to);
-	if (set_proxy(c) != CURLE_OK)
-		return err_set(err, FAIL_CONFIG, "cannot use the proxy \"%s\"",
-			       k->config->proxy_url ? k->config->proxy_url : "");
-	return set_method(c, err);
-}
-
-static void log_request(struct kube_call *c)
-{
-	const struct kube *k = c->k;
-
-	if (k->opts.verbosity < 7)
-		return;
-	kube_log(k, 7, "%s %s%s", c->method, k->base, c->path);
-	kube_log(k, 7, "Request Headers:");
-	for (const struct curl_slist *h = c->headers; h; h = h->next)
-		if (str_starts(h->data, "Authorization:"))
-			kube_log(k, 7, "    Authorization: %.*s <masked>",
-				 (int)strcspn(h->data + 15, " "), h->data + 15);
-		else if (!str_starts(h->data, "Expect:"))
-			kube_log(k, 7, "    %s", h->data);
-	if (c->body && k->opts.verbosity >= 8)
-		kube_log(k, 8, "Request Body: %s",
-			 strstr(c->path, "/secrets") ? "<masked>" : c->body);
 }
 
 static void log_answer(struct kube_call *c, int code)
@@ -780,6 +486,18 @@ static void on_transfer_done(struct transfer *t, CURLcode code)
 	finish(c, &err);
 }
 
+static int set_callbacks(struct kube_call *c, struct err *err)
+{
+	CURL *e = c->t.easy;
+
+	if (curl_easy_setopt(e, CURLOPT_HEADERFUNCTION, on_header) != CURLE_OK ||
+	    curl_easy_setopt(e, CURLOPT_HEADERDATA, (void *)c) != CURLE_OK ||
+	    curl_easy_setopt(e, CURLOPT_WRITEFUNCTION, on_write) != CURLE_OK ||
+	    curl_easy_setopt(e, CURLOPT_WRITEDATA, (void *)c) != CURLE_OK)
+		return err_nomem(err);
+	return 0;
+}
+
 static int send_now(struct kube_call *c, struct err *err)
 {
 	struct kube *k = c->k;
@@ -788,15 +506,12 @@ static int send_now(struct kube_call *c, struct err *err)
 	c->resp.retry_after_ms = -1;
 	c->resp.http = 0;
 	c->errbuf[0] = '\0';
-	if (auth_prepare(&k->auth, err) < 0 || set_headers(c, err) < 0)
+	if (auth_prepare(&k->auth, err) < 0 || call_set_headers(c, err) < 0)
 		return -1;
 	c->t.easy = curl_easy_init();
 	if (!c->t.easy)
 		return err_nomem(err);
-	if (set_options(c, err) < 0)
-		return -1;
-	if (k->https && tls_setup(c->t.easy, k->config->insecure, &k->config->ca_pem,
-				  auth_cert(&k->auth), auth_key(&k->auth), &k->tls, err) < 0)
+	if (set_callbacks(c, err) < 0 || call_set_options(c, err) < 0)
 		return -1;
 	c->started_ms = c->heard_ms = mono(c);
 	if (!c->idle_timer && idle_limit_ms(c) > 0) {
@@ -804,7 +519,7 @@ static int send_now(struct kube_call *c, struct err *err)
 		if (!c->idle_timer)
 			return err_nomem(err);
 	}
-	log_request(c);
+	call_log_request(c);
 	k->requests++;
 	return loop_add(k->loop, &c->t, err);
 }

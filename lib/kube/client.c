@@ -20,6 +20,50 @@ void kube_log(const struct kube *k, int level, const char *fmt, ...)
 	k->opts.on_log(k->opts.log_arg, level, buf_text(&line));
 }
 
+static void pass_warning(struct kube *k, const char *text)
+{
+	struct err ignored = ERR_INIT;
+
+	/* A server with endless different warnings does not make us keep them all. */
+	if (strs_has(&k->warnings, text) || k->warnings.n >= WARNINGS_MAX)
+		return;
+	if (strs_add(&k->warnings, text, &ignored) < 0)
+		return;
+	if (k->opts.on_warning)
+		k->opts.on_warning(k->opts.warning_arg, text);
+}
+
+/* `299 agent "text" ["date"], 299 - "text"`: each text with code 299. */
+void kube_read_warnings(struct kube *k, const char *s)
+{
+	while (*s) {
+		AUTO(buf) struct buf text = BUF_INIT(LIMIT_TEXT);
+		bool shown;
+
+		s += strspn(s, " \t,");
+		shown = str_starts(s, "299 ");
+		s = strchr(s, '"');
+		if (!s)
+			return;
+		for (s++; *s && *s != '"'; s++) {
+			if (*s == '\\' && s[1])
+				s++;
+			buf_char(&text, *s);
+		}
+		if (!*s)
+			return;
+		s++;
+		if (shown && text.len)
+			pass_warning(k, buf_text(&text));
+		if (str_starts(s, " \"")) { /* the date */
+			s = strchr(s + 2, '"');
+			if (!s)
+				return;
+			s++;
+		}
+	}
+}
+
 static bool is_loopback(const char *host)
 {
 	return str_eq(host, "localhost") || str_starts(host, "127.") || str_eq(host, "::1");

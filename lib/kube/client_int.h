@@ -26,6 +26,8 @@ struct kube {
 
 /* Passes a line on when -v asks for it. */
 PRINTF(3, 4) void kube_log(const struct kube *k, int level, const char *fmt, ...);
+/* Passes on the texts of a Warning header that are new. */
+void kube_read_warnings(struct kube *k, const char *s);
 /* Ends a call without a callback. */
 void kube_call_free(struct kube_call *c);
 #endif

@@ -480,7 +480,6 @@ static void impersonation_is_in_the_headers(void **state)
 	c.as_extras = (struct strs){ .v = extras, .n = 1 };
 	{
 		AUTO_PTR(kube) struct kube *k = client_with(&c);
-		AUTO(kube_resp) struct kube_resp resp = { 0 };
 
 		unit_assert_ok(kube_do(k, &(struct kube_req){ .method = "GET", .path = "/version" },
 				       &resp, &err),
