@@ -159,7 +159,19 @@ static bool receive(struct client *c)
 	return c->answer.fail == FAIL_NONE;
 }
 
-/* Reads one answer with a Content-Length; false on the end of the stream. */
+/* Up to the last chunk; no JSON looks like its end. */
+static bool read_chunks(struct client *c)
+{
+	static const char last[] = "\r\n0\r\n\r\n";
+	const size_t n = sizeof(last) - 1;
+
+	while (c->answer.len < n || memcmp(c->answer.data + c->answer.len - n, last, n) != 0)
+		if (!receive(c))
+			return false;
+	return true;
+}
+
+/* Reads one answer; false on the end of the stream. */
 static bool read_answer(struct client *c, bool *last)
 {
 	const char *end, *length;
@@ -169,6 +181,8 @@ static bool read_answer(struct client *c, bool *last)
 	while (!(end = strstr(buf_text(&c->answer), "\r\n\r\n")))
 		if (!receive(c))
 			return false;
+	if (strcasestr(c->answer.data, "transfer-encoding: chunked"))
+		return read_chunks(c);
 	length = strcasestr(c->answer.data, "content-length: ");
 	if (!length || length > end ||
 	    num_parse(length + 16, strspn(length + 16, "0123456789"), 0, ANSWER_MAX, &body, NULL) <
@@ -400,9 +414,12 @@ static size_t load(struct shared *s)
 
 int main(int argc, char **argv)
 {
-	struct options o = {
-		.path = "/mutate", .name = "load", .connections = 16, .seconds = 5, .connect = ""
-	};
+	struct options o = { .path = "/mutate?timeout=5s",
+			     .status = 200,
+			     .name = "load",
+			     .connections = 16,
+			     .seconds = 5,
+			     .connect = "" };
 	const struct opt_set opts = { .opts = table, .into = &o };
 	struct opt_args args = { .dashdash = -1 };
 	struct shared s = { .o = &o, .request = BUF_INIT(64u << 20) };
