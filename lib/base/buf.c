@@ -149,7 +149,7 @@ void buf_json(struct buf *b, const char *s, size_t n)
 	size_t i = 0;
 
 	buf_char(b, '"');
-	while (i < n) {
+	while ((i += utf8_plain(s + i, n - i)) < n) {
 		unsigned char c = (unsigned char)s[i];
 		size_t len = utf8_len(s + i, n - i);
 

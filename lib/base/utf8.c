@@ -27,6 +27,40 @@ size_t utf8_len(const char *text, size_t n)
 	return len;
 }
 
+/* A byte of w with its high bit set wherever the byte is below k (k <= 0x80). */
+static uint64_t below(uint64_t w, uint64_t k)
+{
+	return (w - 0x0101010101010101u * k) & ~w;
+}
+
+size_t utf8_plain(const char *s, size_t n)
+{
+	const uint64_t high = 0x8080808080808080u;
+	size_t i = 0;
+
+	/* Eight at a time: any byte below 0x20, from 0x80 up, or one of the two ends it. */
+	for (; n - i >= sizeof(uint64_t); i += sizeof(uint64_t)) {
+		uint64_t w, ends;
+
+		memcpy(&w, s + i, sizeof(w));
+		ends = (w | below(w, 0x20) | below(w ^ 0x2222222222222222u, 1) |
+			below(w ^ 0x5c5c5c5c5c5c5c5cu, 1)) &
+		       high;
+		if (!ends)
+			continue;
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+		/* A borrow may mark bytes after the first that ends it, never one before. */
+		return i + (size_t)__builtin_ctzll(ends) / 8;
+#else
+		break;
+#endif
+	}
+	while (i < n && (unsigned char)s[i] >= 0x20 && (unsigned char)s[i] < 0x80 && s[i] != '"' &&
+	       s[i] != '\\')
+		i++;
+	return i;
+}
+
 bool utf8_is_control(const char *text, size_t len)
 {
 	const unsigned char *s = (const unsigned char *)text;

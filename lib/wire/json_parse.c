@@ -148,9 +148,13 @@ static int scan_string(struct parser *p, size_t *end, bool *escapes)
 
 	*escapes = false;
 	while (i < p->n) {
-		unsigned char c = (unsigned char)p->text[i];
+		unsigned char c;
 		size_t len = 1;
 
+		i += utf8_plain(p->text + i, p->n - i);
+		if (i == p->n)
+			break;
+		c = (unsigned char)p->text[i];
 		if (c == '"') {
 			*end = i;
 			return 0;
