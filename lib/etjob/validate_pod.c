@@ -47,8 +47,10 @@ static int seen_add(struct seen *s, const char *text, size_t n, struct err *err)
 {
 	AUTO_FREE char *key = NULL;
 
-	for (size_t i = 0; i < s->count; i++)
-		if (s->few[i].n == n && memcmp(s->few[i].text, text, n) == 0)
+	/* Names of one list often begin alike: the last byte tells them apart first. */
+	for (size_t i = 0; n && i < s->count; i++)
+		if (s->few[i].n == n && s->few[i].text[n - 1] == text[n - 1] &&
+		    memcmp(s->few[i].text, text, n) == 0)
 			return 1;
 	if (s->count < SEEN_FEW) {
 		s->few[s->count].text = text;
