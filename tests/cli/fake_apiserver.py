@@ -3,7 +3,7 @@
 """A recording fake Kubernetes API server for tests: only Python's library and the openssl command.
 
     fake_apiserver.py --dir DIR [--objects FILE] [--rules FILE] [--token TOK] [--plain]
-                      [--without PLURAL]... [--certs DIR]
+                      [--without PLURAL]... [--certs DIR] [--proxy]
 
 It listens on two free ports of 127.0.0.1: the API (TLS, or plain HTTP with --plain) and a plain
 control port. When it is ready it has written into DIR:
@@ -16,6 +16,7 @@ control port. When it is ready it has written into DIR:
                     {"n", "method", "path", "query": {k: [v]}, "headers": {lower-case: [v]},
                      "body": parsed JSON or text or null, "cert": {"commonName": ...} or null,
                      "status": code sent, or "reset", "close", "stall"...}
+    proxy           127.0.0.1:PORT of an HTTP and SOCKS5 proxy to anywhere on this machine (--proxy)
     ready           made last
 
 It ends on SIGTERM, SIGINT, or when its standard input is closed (with --stdin).
@@ -38,6 +39,7 @@ Control port (JSON bodies):
     POST /drop      {"how": "close"|"reset"|"end"}: ends open watches and logs: without the end of
                     the chunked body, with a TCP reset, or properly
     POST /expire    watches and continue tokens from before this moment answer 410
+    GET  /proxied   what the proxy was asked for: ["CONNECT localhost:1234", "SOCKS5 ...", ...]
     POST /bookmark  sends a bookmark to all open watches that allow it
 
 A rule is an object; the first one that fits a request is used:
@@ -652,6 +654,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def fault(self, rule, headers):
         kind = rule['fault']
         self.record['status'] = kind
+        self.log()
         if kind == 'reset':
             self.reset()
         elif kind == 'close':
@@ -688,6 +691,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
         """True when the rule has answered."""
         headers = self.headers_of(rule)
         if 'events' in rule:
+            self.record['status'] = 200
+            self.log()
             self.start_stream(headers=headers)
             for event in rule['events']:
                 self.chunk(event if isinstance(event, str) else json.dumps(event) + '\n')
@@ -704,6 +709,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if 'body' in rule:
             body = rule['body'].encode()
             self.record['status'] = rule.get('status', 200)
+            self.log()
             self.send_response(rule.get('status', 200))
             self.send_header('Content-Type', rule.get('content_type', 'application/json'))
             for key, value in headers:
@@ -717,6 +723,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
             if 'metadata' in rule:
                 refusal.body['metadata'] = rule['metadata']
             self.record['status'] = rule['status']
+            self.log()
             self.send_object(rule['status'], refusal.body, headers)
             return True
         return False
@@ -825,7 +832,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
     # -- one request
 
     def log(self):
-        """Writes the record once; streams do so when they begin."""
+        """Writes the record, once, before the answer: who has the answer finds the record."""
         if self.record.pop('open', None):
             self.server.log(self.record)
 
@@ -939,6 +946,57 @@ class ApiServer(Server):
             open(self.log_path, 'w').close()
 
 
+class Proxy(socketserver.ThreadingTCPServer):
+    """CONNECT and SOCKS5 (names resolved here), told apart by the first byte."""
+    daemon_threads = True
+    allow_reuse_address = True
+
+    def __init__(self):
+        self.asked = []
+        super().__init__(('127.0.0.1', 0), ProxyHandler)
+
+
+class ProxyHandler(socketserver.StreamRequestHandler):
+    def handle(self):
+        first = self.rfile.read(1)
+        if first == b'\x05':
+            self.rfile.read(self.rfile.read(1)[0])
+            self.wfile.write(b'\x05\x00')
+            _, _, _, kind = self.rfile.read(4)
+            if kind == 3:
+                host = self.rfile.read(self.rfile.read(1)[0]).decode()
+            else:
+                host = socket.inet_ntoa(self.rfile.read(4))
+            port = struct.unpack('>H', self.rfile.read(2))[0]
+            self.server.asked.append('SOCKS5 %s%s:%d' % ('' if kind == 3 else 'address ', host, port))
+            self.tunnel(host, port, b'\x05\x00\x00\x01\x7f\x00\x00\x01\x00\x00')
+        else:
+            line = (first + self.rfile.readline()).decode()
+            while self.rfile.readline().strip():
+                pass
+            method, target, _ = line.split()
+            self.server.asked.append('%s %s' % (method, target))
+            host, port = target.rsplit(':', 1)
+            self.tunnel(host, int(port), b'HTTP/1.1 200 Connection established\r\n\r\n')
+
+    def tunnel(self, host, port, answer):
+        with socket.create_connection((host, port)) as there:
+            self.wfile.write(answer)
+            back = threading.Thread(target=self.copy, args=(there, self.request), daemon=True)
+            back.start()
+            self.copy(self.request, there)
+            back.join()
+
+    @staticmethod
+    def copy(source, sink):
+        try:
+            while data := source.recv(65536):
+                sink.sendall(data)
+            sink.shutdown(socket.SHUT_WR)
+        except OSError:
+            pass
+
+
 class Control(http.server.BaseHTTPRequestHandler):
     protocol_version = 'HTTP/1.1'
     disable_nagle_algorithm = True
@@ -977,6 +1035,8 @@ class Control(http.server.BaseHTTPRequestHandler):
                 server.forget_requests()
             with server.lock:
                 return list(server.requests)
+        if path == '/proxied':
+            return self.server.proxy.asked if self.server.proxy else []
         if path == '/objects' and method == 'GET':
             with store.changed:
                 return copy.deepcopy([o for _, o in sorted(store.objects.items())])
@@ -1053,6 +1113,7 @@ def main():
     parser.add_argument('--plain', action='store_true', help='plain HTTP')
     parser.add_argument('--without', action='append', default=[], help='a plural that the server does not know')
     parser.add_argument('--certs', help='folder to keep the certificates in for the next run')
+    parser.add_argument('--proxy', action='store_true', help='run a proxy too')
     parser.add_argument('--stdin', action='store_true', help='end when standard input is closed')
     args = parser.parse_args()
     args.dir = os.path.abspath(args.dir)
@@ -1077,7 +1138,7 @@ def main():
             api.rules = json.load(f)
     server = ApiServer(api, args, context)
     control = Server(Control)
-    control.api_server = server
+    control.api_server, control.proxy = server, Proxy() if args.proxy else None
     url = '%s://localhost:%d' % ('http' if args.plain else 'https', server.server_port)
     cluster = {'server': url}
     if not args.plain:
@@ -1089,6 +1150,9 @@ def main():
             files['ca.crt'] = f.read()
         files['kubeconfig-cert'] = kubeconfig(cluster, {
             'client-certificate-data': encoded(folder + '/client.crt'), 'client-key-data': encoded(folder + '/client.key')})
+    if args.proxy:
+        threading.Thread(target=control.proxy.serve_forever, daemon=True).start()
+        files['proxy'] = '127.0.0.1:%d\n' % control.proxy.server_address[1]
     files['ready'] = ''
     for name, text in files.items():
         with open(os.path.join(args.dir, name), 'w', encoding='utf-8') as f:

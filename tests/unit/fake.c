@@ -127,7 +127,8 @@ void fake_stop(struct fake *f)
 {
 	static const char *const files[] = { "url",    "control",      "pid",
 					     "ca.crt", "kubeconfig",   "kubeconfig-cert",
-					     "ready",  "requests.log", "token" };
+					     "ready",  "requests.log", "token",
+					     "proxy",  "plugin",       "calls" };
 	int status;
 
 	kube_free(f->kube);
