@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* review: bytes in, answer bytes out, by tables. */
-/* clang-format off */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-/* clang-format on */
-
 #include "base/limits.h"
+#include "etjob/inject.h"
+#include "fault.h"
+#include "unit.h"
 #include "webhook/arena.h"
 #include "webhook/review.h"
 #include "wire/base64.h"
@@ -809,6 +804,145 @@ static void a_message_is_bounded(void **state)
 	assert_true(r.body.len < 4 * LIMIT_MESSAGE);
 }
 
+/* --- whatever happens ------------------------------------------------------------------- */
+
+/* One allocation fails, each in turn: it is reported, or an answer comes that needed none. */
+static void every_failed_allocation_is_survived(void **state)
+{
+	static const struct ask asks[] = {
+		{ .kind = "TrainingJob", "CREATE", JOB("a", "et"), NULL, NULL },
+		{ .kind = "TrainingJob",
+		  "CREATE",
+		  JOB_META("\"name\":\"a.b\"", "\"replicas\":3,\"minReplicas\":4"),
+		  NULL,
+		  NULL },
+		{ .kind = "ScaleOut", "CREATE", OUT("s1", "1"), NULL, NULL },
+		{ .kind = "TrainingJob", "UPDATE", JOB("a", "et"), JOB("a", "et"), NULL },
+	};
+	static const char *const objects[] = { RUNNING_JOB };
+	struct world *w = *state;
+
+	publish(w, objects, 1);
+	for (size_t i = 0; i < ARRAY_LEN(asks); i++)
+		for (unsigned path = 0; path < 2; path++) {
+			AUTO(buf) struct buf text = BUF_INIT(1 << 16);
+
+			ask_text(&asks[i], &text);
+			for (unsigned n = 1, fired = 1; fired; n++) {
+				AUTO(arena) struct arena arena = ARENA_INIT;
+				AUTO(review_result) struct review_result r = REVIEW_RESULT_INIT;
+				struct err err = ERR_INIT;
+				int rc;
+
+				fault_arm(FAULT_ALLOC, n);
+				arena_enter(&arena);
+				rc = review_decide(&w->env, path, buf_text(&text), text.len, false,
+						   &r, &err);
+				arena_leave(&arena);
+				fired = fault_disarm();
+				if (!fired)
+					assert_int_equal(rc, 0);
+				if (rc < 0)
+					assert_int_equal(err.fail, FAIL_NOMEM);
+				else
+					assert_int_equal(r.http, 200);
+				/* what it reserved is forgotten for the next round */
+				w->now_ms += RESERVE_MS;
+				atomic_store(&w->cell.heard_ms, w->now_ms);
+			}
+		}
+}
+
+static unsigned next(unsigned *seed)
+{
+	*seed = *seed * 1103515245u + 12345u;
+	return *seed >> 16;
+}
+
+/* Some of the parts that jobs may have, in any mix; always a valid job. */
+static void random_job(unsigned *seed, struct buf *out)
+{
+	static const char *const roles[] = { "launcher", "worker" };
+	unsigned min = next(seed) % 3 + 1, replicas = min + next(seed) % 4;
+
+	buf_printf(out, "{\"metadata\":{\"name\":\"j%u\",\"namespace\":\"a\"%s},\"spec\":{",
+		   next(seed),
+		   next(seed) % 4 ? "" : ",\"annotations\":{\"a~b/c\":\"9007199254740993\"}");
+	buf_str(out, "\"etReplicaSpecs\":{");
+	for (size_t r = 0; r < 2; r++) {
+		unsigned containers = next(seed) % 3 + 1;
+
+		buf_printf(out, "%s\"%s\":{", r ? "," : "", roles[r]);
+		if (r)
+			buf_printf(out, "\"replicas\":%u,\"minReplicas\":%u,%s", replicas, min,
+				   next(seed) % 2 ? "\"maxReplicas\":9," : "");
+		buf_str(out, "\"template\":{\"spec\":{\"containers\":[");
+		for (unsigned c = 0; c < containers; c++) {
+			buf_printf(out, "%s{\"name\":\"c%u\",\"image\":\"i\",\"x\":[1.50,1e400]",
+				   c ? "," : "", c);
+			if (next(seed) % 3 == 0)
+				buf_str(out, ",\"env\":[{\"name\":\"workers\",\"value\":\"7\"}]");
+			else if (next(seed) % 2)
+				buf_str(out, ",\"env\":[{\"name\":\"A\",\"value\":\"b\"}]");
+			else if (next(seed) % 2)
+				buf_str(out, ",\"env\":null");
+			if (next(seed) % 4 == 0)
+				buf_str(out,
+					",\"volumeMounts\":[{\"name\":\"v\",\"mountPath\":\"/etc/edl/\"}]");
+			if (next(seed) % 3 == 0)
+				buf_printf(
+					out,
+					",\"resources\":{\"limits\":{\"nvidia.com/gpu\":\"%u\"}}",
+					next(seed) % 9);
+			buf_str(out, "}");
+		}
+		buf_str(out, "]");
+		if (next(seed) % 2)
+			buf_str(out, ",\"volumes\":[{\"name\":\"v\",\"emptyDir\":{}}]");
+		else if (next(seed) % 2)
+			buf_str(out, ",\"volumes\":[{\"name\":\"etjob-config\",\"emptyDir\":{}}]");
+		buf_str(out, "}}}");
+	}
+	buf_str(out, "}}}");
+}
+
+static void patches_do_what_inject_does_and_only_once(void **state)
+{
+	const struct inject_opts opts = { .mount = true };
+	struct world *w = *state;
+	unsigned seed = 20261201;
+
+	publish(w, NULL, 0);
+	for (int i = 0; i < 500; i++) {
+		AUTO(buf) struct buf job = BUF_INIT(1 << 16), again = BUF_INIT(1 << 16);
+		AUTO(review_result) struct review_result first, second;
+		AUTO_JSON cJSON *ops = NULL, *patched = NULL, *injected = NULL, *twice = NULL;
+		struct ask ask = { .kind = "TrainingJob", "CREATE", NULL, NULL, NULL };
+		struct err err = ERR_INIT;
+
+		random_job(&seed, &job);
+		ask.object = buf_text(&job);
+		decide_ask(w, REVIEW_MUTATE, &ask, &first);
+		if (first.verdict == REVIEW_DENIED)
+			fail_msg("%s: %s", buf_text(&job), first.reasons);
+		patched = unit_json(buf_text(&job));
+		injected = unit_json(buf_text(&job));
+		ops = patch_of(&first);
+		if (ops)
+			unit_assert_ok(patch_apply(ops, &patched, &err), &err);
+		unit_assert_ok(inject_apply(&injected, NULL, &opts, &err), &err);
+		assert_true(json_equal(patched, injected));
+		twice = json_copy(injected, &err);
+		unit_assert_ok(inject_apply(&twice, NULL, &opts, &err), &err);
+		assert_true(json_equal(twice, injected));
+		unit_assert_ok(json_print(patched, &again, &err), &err);
+		ask.object = buf_text(&again);
+		decide_ask(w, REVIEW_MUTATE, &ask, &second);
+		if (second.verdict != REVIEW_ALLOWED)
+			fail_msg("a second patch for %s", buf_text(&again));
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -834,6 +968,10 @@ int main(void)
 						tear_down),
 		cmocka_unit_test(the_values_of_strings_are_not_counted),
 		cmocka_unit_test_setup_teardown(a_message_is_bounded, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(every_failed_allocation_is_survived, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(patches_do_what_inject_does_and_only_once, set_up,
+						tear_down),
 	};
 
 	arena_install();
