@@ -306,17 +306,22 @@ static void run_plugin(const char *config, const char *script, struct exec_cred 
 	unit_assert_ok(exec_run(&c, cred, &err), &err);
 }
 
-static void plugin_fails(const char *script, const char *part)
+static void plugin_mode_fails(const char *script, unsigned mode, const char *part)
 {
 	AUTO(kube_config) struct kube_config c = KUBE_CONFIG_INIT;
 	struct exec_cred cred = EXEC_CRED_INIT;
 	struct err err = ERR_INIT;
 
 	put(".kube/config", EXEC(""));
-	put_mode("plugin", script, 0700);
+	put_mode("plugin", script, mode);
 	load(&(struct kube_flags){ 0 }, &c);
 	unit_assert_fails(exec_run(&c, &cred, &err), &err, FAIL_CONFIG, part);
 	assert_null(strstr(err.msg, "SECRET"));
+}
+
+static void plugin_fails(const char *script, const char *part)
+{
+	plugin_mode_fails(script, 0700, part);
 }
 
 #define ANSWER(status)                                                                          \
@@ -364,6 +369,7 @@ static void a_plugin_is_run_without_a_shell_and_told_about_the_cluster(void **st
 
 static void what_a_plugin_does_wrong_is_said(void **state)
 {
+	plugin_mode_fails("#!/bin/sh\n", 0600, "permission denied");
 	plugin_fails("#!/bin/sh\nexit 3\n", "plugin failed with exit code 3");
 	plugin_fails("#!/bin/sh\nkill -9 $$\n", "plugin was killed by signal 9");
 	plugin_fails("#!/bin/sh\necho SECRET\n", "couldn't get version/kind; json parse error");
@@ -371,8 +377,7 @@ static void what_a_plugin_does_wrong_is_said(void **state)
 	if (getenv("UNDER_VALGRIND"))
 		print_message("skipped: valgrind does not survive an exec that fails\n");
 	else
-		plugin_fails("#!/nope/interpreter\n", "fork/exec");
-	plugin_fails(ANSWER(""), "didn't return a status field");
+		plugin_fails(ANSWER(""), "didn't return a status field");
 	plugin_fails(ANSWER(",\"status\":{}"), "didn't return a token or cert/key pair");
 	plugin_fails(ANSWER(",\"status\":{\"clientKeyData\":\"SECRET\"}"),
 		     "returned only certificate or key, not both");
