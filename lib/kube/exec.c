@@ -244,7 +244,12 @@ static int find_program(const struct kube_config *c, struct buf *out, struct err
 		if (command[0] != '/' && c->exec_dir)
 			buf_printf(out, "%s/", c->exec_dir);
 		buf_str(out, command);
-		return buf_check(out, err);
+		if (buf_check(out, err) < 0)
+			return -1;
+		if (access(buf_text(out), X_OK) < 0)
+			return err_set(err, FAIL_CONFIG, FAILED "exec: fork/exec %s: %s",
+				       buf_text(out), err_os_text(errno));
+		return 0;
 	}
 	if (strs_split(&dirs, env_path(), ':', false, err) < 0)
 		return -1;

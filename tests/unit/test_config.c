@@ -369,7 +369,7 @@ static void a_plugin_is_run_without_a_shell_and_told_about_the_cluster(void **st
 
 static void what_a_plugin_does_wrong_is_said(void **state)
 {
-	plugin_mode_fails("#!/bin/sh\n", 0600, "permission denied");
+	plugin_mode_fails("#!/bin/sh\n", 0600, "fork/exec");
 	plugin_fails("#!/bin/sh\nexit 3\n", "plugin failed with exit code 3");
 	plugin_fails("#!/bin/sh\nkill -9 $$\n", "plugin was killed by signal 9");
 	plugin_fails("#!/bin/sh\necho SECRET\n", "couldn't get version/kind; json parse error");
