@@ -46,7 +46,7 @@ static void stop(struct following *f, const struct err *err)
 
 static void finish_when_idle(struct following *f)
 {
-	if (f->job_over && !f->active && informer_synced(f->pods))
+	if (f->job_over && !f->active && f->pods && informer_synced(f->pods))
 		loop_stop(f->ctx->loop);
 }
 
@@ -216,6 +216,20 @@ static void on_pod(void *arg, const cJSON *old, const cJSON *now)
 		stop(f, &err);
 }
 
+/* Said once, when both lists are known: a job that is not there has nothing to wait for. */
+static void say_waiting(struct following *f)
+{
+	if (f->waiting_said || !f->job_seen || f->job_over || f->streams || !f->pods ||
+	    !informer_synced(f->pods))
+		return;
+	f->waiting_said = true;
+	ctx_info(f->ctx, "Waiting for %s of %s to start",
+		 f->o->instance ? f->o->instance
+		 : f->o->all    ? "a pod"
+				: "the launcher",
+		 f->o->name);
+}
+
 static void on_job(void *arg, const cJSON *old, const cJSON *now)
 {
 	struct following *f = arg;
@@ -229,6 +243,7 @@ static void on_job(void *arg, const cJSON *old, const cJSON *now)
 		f->job_seen = true;
 		f->job_over = job_finished(&job);
 	}
+	say_waiting(f);
 	finish_when_idle(f);
 }
 
@@ -245,17 +260,8 @@ static void on_job_sync(void *arg)
 
 static void on_pods_sync(void *arg)
 {
-	struct following *f = arg;
-
-	if (!f->streams && !f->waiting_said && !f->job_over) {
-		f->waiting_said = true;
-		ctx_info(f->ctx, "Waiting for %s of %s to start",
-			 f->o->instance ? f->o->instance
-			 : f->o->all    ? "a pod"
-					: "the launcher",
-			 f->o->name);
-	}
-	finish_when_idle(f);
+	say_waiting(arg);
+	finish_when_idle(arg);
 }
 
 static void on_error(void *arg, const struct err *err)
