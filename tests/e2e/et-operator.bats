@@ -52,7 +52,7 @@ scaler() {
 	until_true 60 "$si succeeded" is "$si" '{.status.phase}' ScaleSucceeded
 	[ "$(field "$si" '{.status.toDeletePods}')" = '["elastic-training-worker-3"]' ]
 	until_true 60 "training with 2 workers" size_is elastic-training 2
-	[ "$(sizes_seen elastic-training)" = "2 4 3 2" ]
+	sizes_were elastic-training "2 4 3 2"
 	batches_only_grow elastic-training
 }
 

@@ -136,19 +136,31 @@ sizes_seen() {
 		paste -sd' '
 }
 
+# sizes_were JOB SIZES: fails, telling what was, when the training went through other sizes.
+sizes_were() {
+	local seen
+	seen=$(sizes_seen "$1")
+	[ "$seen" = "$2" ] || {
+		echo "sizes seen: $seen, not $2"
+		training_log "$1" | grep -v 'event=batch' | tail -n 30
+		return 1
+	}
+}
+
 # rank_of JOB HOSTPREFIX: the rank that the host was given last.
 rank_of() {
 	training_log "$1" | sed -n "s/^train $2[^ ]* event=\(start\|reset\) rank=\([0-9]*\) .*/\2/p" |
 		tail -n 1
 }
 
-# submit NAME [FLAG…]: an elastic job that trains until it is stopped.
+# submit NAME [FLAG…]: an elastic job that trains until it is stopped. Horovod's own time-out of 30 s
+# bounds how long a lost worker goes unnoticed, and also how long a new one may take to join.
 submit() {
 	local name=$1
 	shift
 	etjob submit etjob --name="$name" --gpus=1 --workers=2 --min-workers=1 --max-workers=3 \
 		--image="$IMAGE" --image-pull-policy=IfNotPresent --working-dir=/examples \
-		--env=HOROVOD_GLOO_TIMEOUT_SECONDS=15 "$@" "$HOROVODRUN python /examples/train.py"
+		"$@" "$HOROVODRUN python /examples/train.py"
 }
 
 # ranks JOB HOSTPREFIX…: the ranks of these workers on one line.

@@ -78,7 +78,7 @@ walk-worker-1.walk-workers:1" ]
 }
 
 @test "so far the sizes were 2, 3, 2 and the batch counter never went back" {
-	[ "$(sizes_seen walk)" = "2 3 2" ]
+	sizes_were walk "2 3 2"
 	batches_only_grow walk
 	[ "$(field trainingjob/walk '{.status.restartCount}')" = "" ] ||
 		[ "$(field trainingjob/walk '{.status.restartCount}')" = 0 ]
@@ -112,7 +112,7 @@ walk-worker-1.walk-workers:1" ]
 	k delete pod "walk-worker-$highest" --force --grace-period=0
 	until_true 30 "the worker is replaced" replaced walk "walk-worker-$highest"
 	before=$(last_batch walk)
-	until_true 90 "training with 2 workers beyond batch $before" trains_on walk 2 "$before"
+	until_true 150 "training with 2 workers beyond batch $before" trains_on walk 2 "$before"
 	batches_only_grow walk
 	phase_is walk Running
 }

@@ -201,14 +201,24 @@ stop_pods() {
 	done
 }
 
+# our_cgroups DIR: prints the cgroups of the pods that our kubelet had, the deepest first. Its folder
+# names them, so another kubelet's pods are never taken for ours.
+our_cgroups() {
+	local pod
+	for pod in "$STATE_DIR"/kubelet/pods/*; do
+		[ -d "$pod" ] || continue
+		find /sys/fs/cgroup -depth -type d -path "*/kubepods*/pod${pod##*/}*" 2>/dev/null
+	done
+}
+
 # Whatever runs in the pods' cgroups, also when containerd is gone.
 kill_pod_processes() {
-	local file pid
-	while IFS= read -r file; do
+	local dir pid
+	our_cgroups | while IFS= read -r dir; do
 		while read -r pid; do
 			kill -KILL "$pid" 2>/dev/null
-		done <"$file"
-	done < <(find /sys/fs/cgroup -path '*/kubepods*' -name cgroup.procs 2>/dev/null)
+		done <"$dir/cgroup.procs"
+	done
 }
 
 # The shims name our socket in their command line, and no other process's shims do.
@@ -242,8 +252,12 @@ remove_netns() {
 }
 
 no_pod_cgroups() {
-	find /sys/fs/cgroup -depth -type d -path '*/kubepods*' -exec rmdir {} + 2>/dev/null
-	[ -z "$(find /sys/fs/cgroup -type d -path '*/kubepods*' -print -quit 2>/dev/null)" ]
+	our_cgroups | xargs -r rmdir 2>/dev/null
+	[ -z "$(our_cgroups)" ] || return 1
+	# The folders above them, where nobody else's pods are in them.
+	find /sys/fs/cgroup -depth -type d \( -path '*/kubepods/burstable' -o \
+		-path '*/kubepods/besteffort' -o -name kubepods \) -exec rmdir {} + 2>/dev/null
+	return 0
 }
 
 # A crashed run may have left pods without a containerd: it is started once more to tell what they
