@@ -4,7 +4,7 @@
  * The old copy is served while a new list is read; what differs is reported
  * when the list is complete.
  */
-#include "kube/informer.h"
+#include "kube/informer_int.h"
 
 #include "base/limits.h"
 #include "wire/url.h"
@@ -18,95 +18,16 @@
 #define SHORT_WATCH_MS 1000  /* a watch that ends sooner, without a word, is a failure */
 #define STALE_MAX 3          /* failures of a watch in a row after which a list is read */
 
-enum phase { PHASE_LIST, PHASE_WATCH };
-
-struct informer {
-	struct kube *k;
-	struct informer_opts opts; /* its strings are the owned copies below */
-	char *ns, *label_selector, *field_selector;
-	struct map store;    /* "ns/name" -> cJSON *, owned */
-	struct map next;     /* the list under way */
-	struct map observed; /* keys that informer_observe() put in since the last list */
-	char *rv;            /* owned: where the watch goes on; NULL before the first list */
-	char *list_rv;       /* owned: of the first page of the list under way */
-	char *page_token;    /* owned: continue */
-	enum phase phase;
-	struct kube_call *call;
-	struct timer *timer;
-	struct buf line; /* of the watch, without its newline yet */
-	int64_t backoff_ms;
-	int64_t heard_ms; /* monotonic; of the API server's last sign */
-	int64_t watch_started_ms;
-	size_t watch_events;
-	int watch_failures; /* in a row */
-	bool watch_open, synced;
-	bool relist; /* the watch said 410: read a list next */
-	bool *gone;  /* set when the informer is freed inside of a callback */
-};
-
 static void begin(void *arg);
 
-static int64_t now_ms(const struct informer *i)
+int64_t informer_now_ms(const struct informer *i)
 {
 	return clock_mono_ms(loop_clock(kube_loop(i->k)));
 }
 
-static void drop_json(void *v)
-{
-	cJSON_Delete(v);
-}
-
-/* --- keys and versions ---------------------------------------------------- */
-
-void informer_key(const cJSON *obj, struct buf *out)
-{
-	const cJSON *meta = json_get(obj, "metadata");
-	const char *ns = json_get_str(meta, "namespace", "");
-
-	if (ns[0])
-		buf_printf(out, "%s/", ns);
-	buf_str(out, json_get_str(meta, "name", ""));
-}
-
-static const char *version_of(const cJSON *obj)
-{
-	return json_get_str(json_get(obj, "metadata"), "resourceVersion", "");
-}
-
-static bool is_decimal(const char *s)
-{
-	return s[0] && s[strspn(s, "0123456789")] == '\0';
-}
-
-/* -1, 0, 1 as strcmp, for decimals of any length; unequal other texts: 1 (take the newcomer). */
-static int version_cmp(const char *a, const char *b)
-{
-	size_t na, nb;
-	int c;
-
-	if (!is_decimal(a) || !is_decimal(b))
-		return strcmp(a, b) ? 1 : 0;
-	a += strspn(a, "0");
-	b += strspn(b, "0");
-	na = strlen(a);
-	nb = strlen(b);
-	if (na != nb)
-		return na < nb ? -1 : 1;
-	c = strcmp(a, b);
-	return c < 0 ? -1 : c > 0;
-}
-
-static void trim(const struct informer *i, cJSON *obj)
-{
-	if (i->opts.trim)
-		i->opts.trim(obj);
-	else
-		json_del(json_get_mut(obj, "metadata"), "managedFields");
-}
-
 /* --- the next step -------------------------------------------------------- */
 
-static void report(struct informer *i, const struct err *err)
+void informer_report(struct informer *i, const struct err *err)
 {
 	if (i->opts.on_error)
 		i->opts.on_error(i->opts.arg, err);
@@ -125,7 +46,7 @@ static void schedule(struct informer *i, int64_t delay_ms)
 		struct err err = ERR_INIT;
 
 		(void)err_nomem(&err);
-		report(i, &err);
+		informer_report(i, &err);
 	}
 }
 
@@ -148,130 +69,7 @@ static int64_t next_backoff(struct informer *i)
 	return base / 2 + (int64_t)random_below((uint32_t)base / 2);
 }
 
-static void set_text(char **to, const char *text)
-{
-	char *copy = NULL;
-
-	/* When memory is out the older version stays: the watch repeats a few events. */
-	if (str_copy(text, &copy, NULL) < 0)
-		return;
-	free(*to);
-	*to = copy;
-}
-
-/* --- changes -------------------------------------------------------------- */
-
-/* Tells of a change; false when the informer was freed by the callback. */
-static bool tell(struct informer *i, const cJSON *old, const cJSON *now)
-{
-	bool gone = false;
-	bool *outer = i->gone;
-
-	if (!i->opts.on_change)
-		return true;
-	i->gone = &gone;
-	i->opts.on_change(i->opts.arg, old, now);
-	if (gone) {
-		if (outer)
-			*outer = true;
-		return false;
-	}
-	i->gone = outer;
-	return true;
-}
-
-/* Puts obj (taken over) into the copy and tells. false: freed. */
-static bool store_put(struct informer *i, const char *key, cJSON *obj)
-{
-	cJSON *old = map_take(&i->store, key);
-	struct err err = ERR_INIT;
-	bool alive;
-
-	if (map_put(&i->store, key, obj, &err) < 0) {
-		/* The object is lost to the copy until the next list: have one soon. */
-		cJSON_Delete(obj);
-		cJSON_Delete(old);
-		i->relist = true;
-		report(i, &err);
-		return true;
-	}
-	alive = tell(i, old, obj);
-	cJSON_Delete(old);
-	return alive;
-}
-
-static bool store_del(struct informer *i, const char *key)
-{
-	cJSON *old = map_take(&i->store, key);
-	bool alive = true;
-
-	if (old)
-		alive = tell(i, old, NULL);
-	cJSON_Delete(old);
-	return alive;
-}
-
-/* --- a complete list ------------------------------------------------------ */
-
-/* What a write returned after the list was read is newer than the list. */
-static bool newer_than_list(const struct informer *i, const char *key)
-{
-	const cJSON *obj = map_get(&i->store, key);
-
-	return obj && map_has(&i->observed, key) &&
-	       version_cmp(version_of(obj), i->list_rv ? i->list_rv : "0") > 0;
-}
-
-static int stale_keys(const struct informer *i, struct strs *out, struct err *err)
-{
-	struct map_entry *e;
-
-	map_each (&i->store, e) {
-		if (map_has(&i->next, e->key) || newer_than_list(i, e->key))
-			continue;
-		if (strs_add(out, e->key, err) < 0)
-			return -1;
-	}
-	return 0;
-}
-
-static bool take_item(struct informer *i, const char *key)
-{
-	cJSON *obj = map_take(&i->next, key);
-	const cJSON *old = map_get(&i->store, key);
-
-	if (!obj)
-		return true;
-	if (newer_than_list(i, key) || (old && strcmp(version_of(old), version_of(obj)) == 0)) {
-		cJSON_Delete(obj);
-		return true;
-	}
-	return store_put(i, key, obj);
-}
-
-/* Deleted ones first: a name may have moved to another namespace. false: freed. */
-static bool take_over(struct informer *i, struct err *err)
-{
-	AUTO(strs) struct strs gone = STRS_INIT;
-	AUTO(strs) struct strs keys = STRS_INIT;
-	struct map_entry *e;
-
-	if (stale_keys(i, &gone, err) < 0)
-		return true;
-	map_each (&i->next, e) {
-		if (strs_add(&keys, e->key, err) < 0)
-			return true;
-	}
-	for (size_t n = 0; n < gone.n; n++)
-		if (!store_del(i, gone.v[n]))
-			return false;
-	for (size_t n = 0; n < keys.n; n++)
-		if (!take_item(i, keys.v[n]))
-			return false;
-	map_release(&i->next);
-	map_release(&i->observed);
-	return true;
-}
+/* --- lists ---------------------------------------------------------------- */
 
 static bool tell_synced(struct informer *i)
 {
@@ -292,7 +90,7 @@ static void list_failed(struct informer *i, const struct err *err)
 	map_release(&i->next);
 	free(TAKE(i->page_token));
 	free(TAKE(i->list_rv));
-	report(i, err);
+	informer_report(i, err);
 }
 
 static int take_page(struct informer *i, cJSON *page, struct err *err)
@@ -314,7 +112,7 @@ static int take_page(struct informer *i, cJSON *page, struct err *err)
 		cJSON *obj = cJSON_DetachItemViaPointer(items, items->child);
 		AUTO(buf) struct buf key = BUF_INIT(LIMIT_TEXT);
 
-		trim(i, obj);
+		informer_trim(i, obj);
 		informer_key(obj, &key);
 		if (buf_check(&key, err) < 0 || map_put(&i->next, buf_text(&key), obj, err) < 0) {
 			cJSON_Delete(obj);
@@ -340,7 +138,7 @@ static void on_page(void *arg, struct kube_resp *resp, const struct err *error)
 			i->backoff_ms = BACKOFF_MIN_MS;
 		return;
 	}
-	i->heard_ms = now_ms(i);
+	i->heard_ms = informer_now_ms(i);
 	if (take_page(i, resp->json, &err) < 0) {
 		list_failed(i, &err);
 		schedule(i, next_backoff(i));
@@ -350,7 +148,7 @@ static void on_page(void *arg, struct kube_resp *resp, const struct err *error)
 		begin(i);
 		return;
 	}
-	if (!take_over(i, &err))
+	if (!informer_take_over(i, &err))
 		return;
 	if (err.fail != FAIL_NONE) {
 		list_failed(i, &err);
@@ -379,44 +177,10 @@ static void on_error_event(struct informer *i, const cJSON *status)
 	err.http = (int)code;
 	i->relist = true;
 	if (code != 410) {
-		report(i, &err);
+		informer_report(i, &err);
 		if (i->backoff_ms == 0)
 			i->backoff_ms = BACKOFF_MIN_MS;
 	}
-}
-
-static bool apply_event(struct informer *i, const char *type, cJSON *obj)
-{
-	AUTO(buf) struct buf key = BUF_INIT(LIMIT_TEXT);
-	const cJSON *old;
-
-	if (version_of(obj)[0])
-		set_text(&i->rv, version_of(obj));
-	if (str_eq(type, "BOOKMARK")) {
-		cJSON_Delete(obj);
-		return true;
-	}
-	informer_key(obj, &key);
-	if (key.fail != FAIL_NONE) {
-		/* The event is lost to the copy until the next list: have one soon. */
-		cJSON_Delete(obj);
-		i->relist = true;
-		return true;
-	}
-	old = map_get(&i->store, buf_text(&key));
-	/* What a write returned may be newer than this event: the event for it is to come. */
-	if (old && version_cmp(version_of(old), version_of(obj)) > 0 &&
-	    map_has(&i->observed, buf_text(&key))) {
-		cJSON_Delete(obj);
-		return true;
-	}
-	(void)map_del(&i->observed, buf_text(&key));
-	if (str_eq(type, "DELETED")) {
-		cJSON_Delete(obj);
-		return store_del(i, buf_text(&key));
-	}
-	trim(i, obj);
-	return store_put(i, buf_text(&key), obj);
 }
 
 /* One line of the watch. -1: it is no event. 1: freed by a callback. */
@@ -444,7 +208,7 @@ static int on_line(struct informer *i, const char *line, size_t n, struct err *e
 	i->backoff_ms = 0;
 	if (str_eq(type, "ADDED") || str_eq(type, "MODIFIED") || str_eq(type, "DELETED") ||
 	    str_eq(type, "BOOKMARK"))
-		return apply_event(i, type, cJSON_DetachItemViaPointer(event, obj)) ? 0 : 1;
+		return informer_event(i, type, cJSON_DetachItemViaPointer(event, obj)) ? 0 : 1;
 	return 0; /* a type of the future */
 }
 
@@ -453,7 +217,7 @@ static int on_watch_data(void *arg, const char *data, size_t n)
 	struct informer *i = arg;
 	struct err err = ERR_INIT;
 
-	i->heard_ms = now_ms(i);
+	i->heard_ms = informer_now_ms(i);
 	while (n > 0) {
 		const char *end = memchr(data, '\n', n);
 		size_t part = end ? (size_t)(end - data) : n;
@@ -493,18 +257,19 @@ static int on_watch_data(void *arg, const char *data, size_t n)
 	i->relist = true;
 	if (i->backoff_ms == 0)
 		i->backoff_ms = BACKOFF_MIN_MS;
-	report(i, &err);
+	informer_report(i, &err);
 	return 1;
 }
 
 static void watch_ended(struct informer *i, const struct kube_resp *resp, const struct err *error)
 {
-	bool lived = i->watch_events > 0 || now_ms(i) - i->watch_started_ms >= SHORT_WATCH_MS;
+	bool lived =
+		i->watch_events > 0 || informer_now_ms(i) - i->watch_started_ms >= SHORT_WATCH_MS;
 
 	if (resp->http == 410)
 		i->relist = true;
 	if (error->fail != FAIL_NONE && error->fail != FAIL_CANCELED && resp->http != 410)
-		report(i, error);
+		informer_report(i, error);
 	if (i->relist) {
 		i->relist = false;
 		i->phase = PHASE_LIST;
@@ -576,7 +341,7 @@ static int start(struct informer *i, struct err *err)
 		req.on_done = on_watch_done;
 		req.no_retry = true; /* our own back-off knows more */
 		req.idle_timeout_ms = watch_s * 1000 + WATCH_GRACE_MS;
-		i->watch_started_ms = now_ms(i);
+		i->watch_started_ms = informer_now_ms(i);
 		i->watch_events = 0;
 		i->relist = false;
 	}
@@ -590,7 +355,7 @@ static void begin(void *arg)
 
 	i->timer = NULL;
 	if (start(i, &err) < 0) {
-		report(i, &err);
+		informer_report(i, &err);
 		schedule(i, next_backoff(i));
 		return;
 	}
@@ -613,11 +378,11 @@ int informer_new(struct kube *k, const struct informer_opts *opts, struct inform
 		return err_nomem(err);
 	i->k = k;
 	i->opts = *opts;
-	i->store = MAP_INIT(drop_json);
-	i->next = MAP_INIT(drop_json);
+	i->store = MAP_INIT(informer_drop);
+	i->next = MAP_INIT(informer_drop);
 	i->observed = MAP_INIT(NULL);
 	i->line = BUF_INIT(LIMIT_WATCH_EVENT);
-	i->heard_ms = now_ms(i);
+	i->heard_ms = informer_now_ms(i);
 	if (copy_opt(opts->ns, &i->ns, err) < 0 ||
 	    copy_opt(opts->label_selector, &i->label_selector, err) < 0 ||
 	    copy_opt(opts->field_selector, &i->field_selector, err) < 0 || start(i, err) < 0) {
@@ -647,55 +412,4 @@ void informer_free(struct informer *i)
 	free(i->label_selector);
 	free(i->field_selector);
 	free(i);
-}
-
-bool informer_synced(const struct informer *i)
-{
-	return i->synced;
-}
-
-int64_t informer_age_ms(const struct informer *i)
-{
-	return now_ms(i) - i->heard_ms;
-}
-
-const struct map *informer_store(const struct informer *i)
-{
-	return &i->store;
-}
-
-const cJSON *informer_get(const struct informer *i, const char *ns, const char *name)
-{
-	AUTO(buf) struct buf key = BUF_INIT(LIMIT_TEXT);
-
-	if (ns && ns[0])
-		buf_printf(&key, "%s/", ns);
-	buf_str(&key, name);
-	return map_get(&i->store, buf_text(&key));
-}
-
-/*
- * Only what is newer than all that the watch has told: an object of an older
- * version was changed again or deleted since, and the copy knows better.
- */
-void informer_observe(struct informer *i, const cJSON *obj)
-{
-	AUTO(buf) struct buf key = BUF_INIT(LIMIT_TEXT);
-	struct err ignored = ERR_INIT;
-	const cJSON *old;
-	cJSON *copy;
-
-	informer_key(obj, &key);
-	old = map_get(&i->store, buf_text(&key));
-	if (key.fail != FAIL_NONE || !i->synced || !version_of(obj)[0] ||
-	    version_cmp(version_of(obj), i->rv) <= 0 ||
-	    (old && version_cmp(version_of(obj), version_of(old)) <= 0))
-		return;
-	copy = json_copy(obj, &ignored);
-	if (!copy)
-		return; /* the event comes anyway */
-	trim(i, copy);
-	if (map_put(&i->observed, buf_text(&key), NULL, &ignored) < 0 ||
-	    map_put(&i->store, buf_text(&key), copy, &ignored) < 0)
-		cJSON_Delete(copy);
 }
