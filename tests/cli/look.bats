@@ -44,7 +44,7 @@ event() {
     2 |########################################################################
     1 |########################################################################
     0 +------------------------------------------------------------------------
-       0                                                                   30m'
+       0                                                                    30m'
 	etjob 0 history a -o svg --file="$BATS_TEST_TMPDIR/h.svg"
 	out_is ''
 	same svg "$(python3 -c 'import sys, xml.etree.ElementTree as e; r = e.parse(sys.argv[1]).getroot(); n = "{http://www.w3.org/2000/svg}"; print(r.tag, len(r.findall(n + "path")), len(r.findall(n + "circle")), [t.text for t in r.findall(n + "text") if "ScaleIn" in (t.text or "")][0])' "$BATS_TEST_TMPDIR/h.svg")" \
