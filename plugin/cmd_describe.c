@@ -16,7 +16,7 @@ static void conditions(const cJSON *obj, struct buf *out)
 	json_each (c, list) {
 		const char *message = json_get_str(c, "message", "");
 
-		buf_printf(out, "  %-14s %-6s %s  ", json_get_str(c, "type", ""),
+		buf_printf(out, "  %-16s %-6s %s  ", json_get_str(c, "type", ""),
 			   json_get_str(c, "status", ""),
 			   json_get_str(c, "lastTransitionTime", ""));
 		buf_visible(out, json_get_str(c, "reason", ""),

@@ -103,6 +103,21 @@ static int fingerprint(const struct row *row, char **out, struct err *err)
 	return buf_finish(&b, out, err);
 }
 
+/* Always laid out with the heads, so that later rows stand under them; printed once. */
+static int print_row(struct watching *w, const struct rows *one, struct err *err)
+{
+	AUTO(buf) struct buf text = BUF_INIT(LIMIT_TEXT);
+	bool heads = !w->heads && !w->o->no_headers;
+	const char *row;
+
+	if (rows_print(one, w->o->all, w->output.kind == OUT_WIDE, true, &text, err) < 0 ||
+	    buf_check(&text, err) < 0)
+		return -1;
+	row = strchr(buf_text(&text), '\n');
+	buf_str(&w->ctx->out, heads || !row ? buf_text(&text) : row + 1);
+	return 0;
+}
+
 static int print_changed(struct watching *w, struct rows *rows, struct err *err)
 {
 	for (size_t i = 0; i < rows->n; i++) {
@@ -121,8 +136,7 @@ static int print_changed(struct watching *w, struct rows *rows, struct err *err)
 		if (map_put(&w->last, buf_text(&key), now, err) < 0)
 			return -1;
 		(void)TAKE(now);
-		if (rows_print(&one, w->o->all, w->output.kind == OUT_WIDE,
-			       !w->heads && !w->o->no_headers, &w->ctx->out, err) < 0)
+		if (print_row(w, &one, err) < 0)
 			return -1;
 		w->heads = true;
 	}

@@ -84,7 +84,7 @@ pod/a-worker-0'
 	err_is ''
 	[[ $output == *$'\nScaling:\n'* ]]
 	[[ $output == *'ScaleOut a-1'*'+2  ScaleFailed    TimedOut: 0/1 nodes'* ]]
-	[[ $output == *$'\nConditions:\n  Succeeded      True   2026-01-01T00:30:00Z  Done: m\n'* ]]
+	[[ $output == *$'\nConditions:\n  Succeeded        True   2026-01-01T00:30:00Z  Done: m\n'* ]]
 	[[ $output == *$'\nLauncher container et:\n  Image:    i\n  Command:  sh\n'* ]]
 	[[ $output == *$'\nWorker container et:\n  Image:    i\n  Limit:    nvidia.com/gpu 1\n'* ]]
 	[[ $output == *$'\nEvents:\n'*trainingjob/a* ]]
