@@ -11,10 +11,8 @@
 #include "base/strs.h"
 #include "kube/client.h"
 
-#define ROTATE_CHECK_MS 60000 /* between two looks */
+#define ROTATE_CHECK_MS 10000 /* between two looks; three small reads */
 #define ROTATE_RETRY_MS 2000  /* after a failure, doubled up to ROTATE_CHECK_MS */
-#define ROTATE_SETTLE_S 120   /* that API servers get to see a new CA before it is used */
-#define ROTATE_KEEP_S 3600    /* that an old CA stays after the new one signs */
 
 struct rotate_opts {
 	const struct clock *clock;
@@ -23,7 +21,7 @@ struct rotate_opts {
 	const char *config;      /* name of both webhook configurations */
 	const struct strs *names;
 	int64_t ca_life_s, cert_life_s;
-	int64_t settle_s, keep_s; /* ROTATE_SETTLE_S, ROTATE_KEEP_S; less for tests */
+	int64_t settle_s, keep_s; /* as in struct renew_policy */
 	/* Puts a certificate and its key in place; called with each one that is new. */
 	int (*install)(void *arg, const struct buf *cert, const struct buf *key, struct err *err);
 	/* After each look: failed or not, and the end of the CA (Unix seconds, 0: none). */

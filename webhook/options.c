@@ -16,6 +16,8 @@ const struct options options_defaults = {
 	.config = "etjob-webhook",
 	.cert_life_s = 90 * DAY_S,
 	.ca_life_s = 3650 * DAY_S,
+	.ca_settle_s = 120,
+	.ca_keep_s = 3600,
 	.log_format = "text",
 	.log_level = "info",
 };
@@ -53,6 +55,10 @@ const struct opt options_table[] = {
 		 "life of a serving certificate, renewed at two thirds"),
 	OPT_SECS(struct options, ca_life_s, 0, "ca-life",
 		 "life of the CA, rolled over at two thirds"),
+	OPT_SECS(struct options, ca_settle_s, 0, "ca-settle",
+		 "time that API servers get to see a new CA before it signs"),
+	OPT_SECS(struct options, ca_keep_s, 0, "ca-keep",
+		 "time that an old CA stays after the new one signed"),
 	OPT_GROUP("Cluster"),
 	OPT_STR(struct options, kubeconfig, 0, "kubeconfig", "FILE",
 		"how to reach the API server; default: in-cluster, else as kubectl"),
@@ -104,6 +110,9 @@ int options_check(const struct options *o, struct err *err)
 		return err_set(err, FAIL_USAGE, "--cert-file and --key-file go together");
 	if (o->cert_life_s < 60 || o->ca_life_s < 60)
 		return err_set(err, FAIL_USAGE, "--cert-life and --ca-life must be at least 60s");
+	/* Other replicas need a moment to serve the new certificate. */
+	if (o->ca_keep_s < 30)
+		return err_set(err, FAIL_USAGE, "--ca-keep must be at least 30s");
 	if (o->cert_life_s > o->ca_life_s)
 		return err_set(err, FAIL_USAGE, "--cert-life must not be more than --ca-life");
 	return 0;

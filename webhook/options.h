@@ -13,7 +13,7 @@ struct options {
 	const char *cert_file, *key_file; /* NULL: self-managed */
 	const char *service, *namespace_, *secret, *config;
 	struct strs dns;
-	int64_t cert_life_s, ca_life_s;
+	int64_t cert_life_s, ca_life_s, ca_settle_s, ca_keep_s;
 	const char *kubeconfig, *context;
 	const char *log_format, *log_level;
 	bool help, version;

@@ -5,6 +5,7 @@
 Each scenario asserts on what the client sees, and that a good request is answered meanwhile.
 """
 import json
+import os
 import re
 import select
 import socket
@@ -15,6 +16,7 @@ import urllib.request
 
 PORT, HEALTH = int(sys.argv[2]), int(sys.argv[3])
 MIB = 1 << 20
+RSS = int(os.environ.get("ABUSE_RSS_MIB", "300")) * MIB  # more under a sanitizer
 LIMIT_S = 10  # a request from its first byte to its answer
 
 TLS = ssl.create_default_context()
@@ -171,8 +173,11 @@ def half_open():
 
 def idle():
     """1,000 connections that ask for nothing leave room for those that do."""
+    before = metric('etjob_webhook_connections_closed_total{reason="slow"}')
     sockets = [connect() for _ in range(1000)]
-    assert metric("etjob_webhook_connections") == 1000
+    # on a busy machine the first are given up before the last have come
+    gone = metric('etjob_webhook_connections_closed_total{reason="slow"}') - before
+    assert metric("etjob_webhook_connections") + gone >= 1000
     for _ in range(20):
         good()
     for s in sockets:
@@ -185,7 +190,10 @@ def too_many():
     sockets = [connect() for _ in range(1300)]
     good()
     until("the number is bounded", lambda: metric("etjob_webhook_connections") <= 1024)
-    assert metric('etjob_webhook_connections_closed_total{reason="evicted"}') >= 276
+    # on a busy machine some are given up as slow before
+    gone = sum(metric(f'etjob_webhook_connections_closed_total{{reason="{r}"}}')
+               for r in ("evicted", "slow"))
+    assert gone >= 276, gone
     for s in sockets:
         s.close()
     until("they are gone", lambda: metric("etjob_webhook_connections") == 0)
@@ -307,7 +315,7 @@ def large_at_once():
         statuses.append(read_answer(s)[0])
         s.close()
     assert set(statuses) == {200, 503}, statuses
-    assert metric("process_resident_memory_bytes") < 300 * MIB
+    assert metric("process_resident_memory_bytes") < RSS
     until("the bodies are gone", lambda: metric("etjob_webhook_body_bytes") == 0)
 
 
@@ -323,7 +331,7 @@ def bombs():
     assert status == 200 and "values" in json.loads(text)["response"]["status"]["message"]
     body = deep + b'{"a":"' + b"\\u0041" * MIB + b'"}}}'
     assert ask(head(len(body)) + body)[0] == 200
-    assert metric("process_resident_memory_bytes") < 300 * MIB
+    assert metric("process_resident_memory_bytes") < RSS
     good()
 
 

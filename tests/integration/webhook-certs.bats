@@ -73,7 +73,7 @@ works() {
 	until_true 5 "calls work" works
 }
 
-# A replica looks at the Secret once a minute; touching a configuration makes it look at once.
+# A replica looks at the Secret every 10 s; touching a configuration makes it look at once.
 nudge() {
 	kubectl patch validatingwebhookconfiguration "$WH" --type=json \
 		-p '[{"op":"add","path":"/webhooks/0/clientConfig/caBundle","value":""}]' >/dev/null
@@ -119,6 +119,41 @@ is_sound() {
 	until_true 5 "calls work" works
 	start_webhook b
 	serves b "$(secret tls.crt)"
+}
+
+one_new_ca() {
+	[ "$(secret ca.crt | grep -c BEGIN)" = 1 ] && [ "$(secret ca.crt)" != "$1" ] && bundle_is_whole
+}
+
+@test "a CA rolls over to its end while calls go on, and none fails" {
+	stop_webhook a
+	stop_webhook b
+	start_webhook a --ca-settle=2s --ca-keep=30s
+	start_webhook b --ca-settle=2s --ca-keep=30s
+	until_true 10 "the Secret is sound" is_sound
+	before=$(secret ca.crt)
+	cert=$(secret tls.crt)
+	kubectl proxy --port=19479 >/dev/null 2>&1 3>&- &
+	proxy=$!
+	job load | sed 's/name: load/generateName: load-/' |
+		kubectl create --dry-run=client -o json -f - | jq 'del(.metadata.namespace)' >"$RUN/load.json"
+	until_true 10 "the proxy answers" curl -sf http://127.0.0.1:19479/version
+	"${WEBHOOK%/*}/tests/bench/load" --plain --connect=127.0.0.1:19479 --connections=2 --rate=20 \
+		--seconds=60 --status=201 --expect=minWorkers --body="$RUN/load.json" \
+		--path="/apis/kai.alibabacloud.com/v1alpha1/namespaces/$NS/trainingjobs?dryRun=All" \
+		>"$RUN/load.out" 2>&1 3>&- &
+	load=$!
+	kubectl -n "$WH" delete secret "$WH-certs"
+	until_true 30 "both CAs are there" has_two_cas
+	until_true 58 "the new CA is alone" one_new_ca "$before"
+	[ "$(secret tls.crt)" != "$cert" ]
+	until_true 15 "a serves the new certificate" serves a "$(secret tls.crt)"
+	until_true 15 "b serves the new certificate" serves b "$(secret tls.crt)"
+	kill -0 "$load"
+	wait "$load" || true
+	kill "$proxy"
+	cat "$RUN/load.out"
+	grep -q "requests=1200 failed=0 " "$RUN/load.out"
 }
 
 @test "neither keys nor objects are in the log" {
