@@ -53,6 +53,7 @@ static int add_owned(struct faults *f, struct fault *fault, struct err *err)
 	return 0;
 }
 
+PRINTF(7, 0)
 static int add_text(struct faults *f, struct err *err, int code, const char *rule,
 		    const char *field, const char *pointer, const char *fmt, va_list ap)
 {

@@ -2,7 +2,7 @@
 /*
  * The rules on a TrainingJob on create. A case is one change to a good job and
  * what is said about it; the words are part of the product, so they are
- * compared whole. More than 600 lines, as a table of every rule is long.
+ * compared whole. Long because every rule has its row.
  */
 #include "base/limits.h"
 #include "etjob/validate.h"
