@@ -2,6 +2,7 @@
 #include "controller/observe.h"
 
 #include "base/limits.h"
+#include "controller/trim.h"
 #include "etjob/names.h"
 #include "etjob/podspec.h"
 #include "wire/time.h"
@@ -344,6 +345,7 @@ int observe_written(struct rec *rec, enum seen kind, cJSON *obj, int64_t mono_ms
 		cJSON_Delete(obj);
 		return 0;
 	}
+	trim_for(kind)(obj);
 	for (n = rec->newer; n; n = n->next) {
 		if (n->kind != kind || !str_eq(n->name, meta_str(obj, "name")))
 			continue;

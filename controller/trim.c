@@ -36,82 +36,122 @@ static void set_kind(cJSON *obj, const char *version, const char *kind)
 		return;
 }
 
+/* Objects that only plan reads: no kind, and of their owners only who they are. */
 static void trim_meta(cJSON *obj)
+{
+	cJSON *meta = json_get_mut(obj, "metadata"), *owner;
+
+	json_del(obj, "kind");
+	json_del(obj, "apiVersion");
+	KEEP(meta, "name", "namespace", "uid", "resourceVersion", "labels", "annotations",
+	     "ownerReferences", "creationTimestamp", "deletionTimestamp",
+	     "deletionGracePeriodSeconds");
+	KEEP(json_get_mut(meta, "labels"), LABEL_JOB);
+	KEEP(json_get_mut(meta, "annotations"), ANNOTATION_ATTEMPT, ANNOTATION_HOSTS);
+	json_each (owner, json_get_mut(meta, "ownerReferences"))
+		KEEP(owner, "uid", "controller");
+}
+
+/* A scaler or a job: all but what only the API server and kubectl read. */
+static void trim_whole(cJSON *obj, const char *kind)
 {
 	cJSON *meta = json_get_mut(obj, "metadata");
 
-	KEEP(meta, "name", "namespace", "uid", "resourceVersion", "generation", "labels",
-	     "annotations", "ownerReferences", "creationTimestamp", "deletionTimestamp",
-	     "deletionGracePeriodSeconds", "finalizers");
-	KEEP(json_get_mut(meta, "labels"), LABEL_GROUP, LABEL_JOB, LABEL_ROLE, LABEL_INDEX);
-	KEEP(json_get_mut(meta, "annotations"), ANNOTATION_ATTEMPT, ANNOTATION_HOSTS);
+	set_kind(obj, ETJOB_API_VERSION, kind);
+	json_del(meta, "managedFields");
+	json_del(json_get_mut(meta, "annotations"),
+		 "kubectl.kubernetes.io/last-applied-configuration");
 }
 
 static void trim_job(cJSON *obj)
 {
-	set_kind(obj, ETJOB_API_VERSION, KIND_JOB);
-	json_del(json_get_mut(obj, "metadata"), "managedFields");
+	trim_whole(obj, KIND_JOB);
 }
 
 static void trim_out(cJSON *obj)
 {
-	set_kind(obj, ETJOB_API_VERSION, KIND_SCALEOUT);
-	json_del(json_get_mut(obj, "metadata"), "managedFields");
+	trim_whole(obj, KIND_SCALEOUT);
 }
 
 static void trim_in(cJSON *obj)
 {
-	set_kind(obj, ETJOB_API_VERSION, KIND_SCALEIN);
-	json_del(json_get_mut(obj, "metadata"), "managedFields");
+	trim_whole(obj, KIND_SCALEIN);
 }
 
+static void drop(cJSON *list, cJSON *item)
+{
+	cJSON_Delete(cJSON_DetachItemViaPointer(list, item));
+}
+
+/* Of a container that simply runs nothing is of interest. */
 static void trim_statuses(cJSON *list)
 {
-	cJSON *c;
+	cJSON *c, *next;
 
-	json_each (c, list) {
-		KEEP(c, "name", "image", "state", "lastState");
+	for (c = list ? list->child : NULL; c; c = next) {
+		next = c->next;
+		if (json_at(c, "state", "running", NULL))
+			drop(list, c);
+		else
+			KEEP(c, "name", "image", "state", "lastState");
+	}
+}
+
+/* A toleration that ends is none: see pod_tainted(). */
+static void trim_tolerations(cJSON *list)
+{
+	cJSON *t, *next;
+
+	for (t = list ? list->child : NULL; t; t = next) {
+		next = t->next;
+		if (json_get(t, "tolerationSeconds"))
+			drop(list, t);
+	}
+}
+
+static void trim_conditions(cJSON *list)
+{
+	cJSON *c, *next;
+
+	for (c = list ? list->child : NULL; c; c = next) {
+		const char *type = json_get_str(c, "type", "");
+		bool yes = str_eq(json_get_str(c, "status", ""), "True");
+
+		next = c->next;
+		if (str_eq(type, "DisruptionTarget") ||
+		    (!yes && (str_eq(type, "Ready") || str_eq(type, "PodScheduled"))))
+			KEEP(c, "type", "status", "reason", "message", "lastTransitionTime");
+		else if (str_eq(type, "Ready"))
+			KEEP(c, "type", "status");
+		else
+			drop(list, c);
 	}
 }
 
 static void trim_pod(cJSON *obj)
 {
-	cJSON *spec = json_get_mut(obj, "spec"), *status = json_get_mut(obj, "status"), *c, *next;
+	cJSON *spec = json_get_mut(obj, "spec"), *status = json_get_mut(obj, "status"), *c;
 
-	set_kind(obj, "v1", "Pod");
 	trim_meta(obj);
 	KEEP(spec, "nodeName", "tolerations", "restartPolicy", "containers");
-	json_each (c, json_get_mut(spec, "containers")) {
+	json_each (c, json_get_mut(spec, "containers"))
 		KEEP(c, "name");
-	}
+	trim_tolerations(json_get_mut(spec, "tolerations"));
 	KEEP(status, "phase", "reason", "message", "conditions", "containerStatuses",
 	     "initContainerStatuses");
 	trim_statuses(json_get_mut(status, "containerStatuses"));
 	trim_statuses(json_get_mut(status, "initContainerStatuses"));
-	cJSON *conditions = json_get_mut(status, "conditions");
-
-	for (c = conditions ? conditions->child : NULL; c; c = next) {
-		const char *type = json_get_str(c, "type", "");
-
-		next = c->next;
-		if (!str_eq(type, "Ready") && !str_eq(type, "PodScheduled") &&
-		    !str_eq(type, "DisruptionTarget"))
-			cJSON_Delete(cJSON_DetachItemViaPointer(conditions, c));
-		else
-			KEEP(c, "type", "status", "reason", "message", "lastTransitionTime");
-	}
+	trim_conditions(json_get_mut(status, "conditions"));
 }
 
 static void trim_service(cJSON *obj)
 {
-	set_kind(obj, "v1", "Service");
 	trim_meta(obj);
-	KEEP(obj, "apiVersion", "kind", "metadata");
+	KEEP(obj, "metadata");
 }
 
 static void trim_config(cJSON *obj)
 {
-	set_kind(obj, "v1", "ConfigMap");
 	trim_meta(obj);
 	KEEP(json_get_mut(obj, "data"), CONFIG_HOSTFILE, CONFIG_SCRIPT);
 }
@@ -120,10 +160,9 @@ static void trim_node(cJSON *obj)
 {
 	cJSON *spec = json_get_mut(obj, "spec");
 
-	set_kind(obj, "v1", "Node");
 	trim_meta(obj);
 	KEEP(spec, "taints");
-	KEEP(obj, "apiVersion", "kind", "metadata", "spec");
+	KEEP(obj, "metadata", "spec");
 }
 
 trim_fn trim_for(enum seen kind)

@@ -1,0 +1,220 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+#
+# The controller on a real API server, outside of the cluster and in one namespace: two replicas of
+# which one acts, leaders that are killed, stopped and woken, kubectl scale, nodes that push their
+# pods out. KUBECONFIG names the API server; without one the tests are skipped and say so.
+
+setup_file() {
+	TOP=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
+	PATH=$TOP/build:$PATH
+	export TOP PATH
+	if [ -z "${KUBECONFIG:-}" ]; then
+		return 0
+	fi
+	# The cluster's own controller, where there is one, would act on the same jobs.
+	if kubectl -n etjob-system get deployment etjob-controller >/dev/null 2>&1; then
+		kubectl -n etjob-system scale deployment etjob-controller --replicas=0
+		kubectl -n etjob-system wait pods -l app.kubernetes.io/name=etjob-controller \
+			--for=delete --timeout=90s
+		touch "$BATS_FILE_TMPDIR/deployed"
+	fi
+	kubectl apply -k "$TOP/manifests/crds" >/dev/null
+	kubectl wait --for=condition=Established --timeout=30s crd -l app.kubernetes.io/name=etjob
+}
+
+teardown_file() {
+	if [ -e "$BATS_FILE_TMPDIR/deployed" ]; then
+		kubectl -n etjob-system scale deployment etjob-controller --replicas=2
+		kubectl -n etjob-system rollout status deployment etjob-controller --timeout=90s
+	fi
+}
+
+setup() {
+	if [ -z "${KUBECONFIG:-}" ]; then
+		skip "KUBECONFIG is unset: no API server to ask"
+	fi
+	NS=controller-$BATS_TEST_NUMBER-$$
+	kubectl create namespace "$NS"
+}
+
+teardown() {
+	local pid
+	for pid in $(cat "$BATS_TEST_TMPDIR"/*.pid 2>/dev/null); do
+		kill -CONT "$pid" 2>/dev/null || true
+		kill "$pid" 2>/dev/null || true
+	done
+	if [ -n "${NODE:-}" ]; then
+		kubectl taint node "$NODE" etjob.test/leave- 2>/dev/null || true
+	fi
+	if [ -n "${NS:-}" ]; then
+		kubectl delete namespace "$NS" --wait=false
+	fi
+}
+
+k() {
+	kubectl -n "$NS" "$@"
+}
+
+# controller NAME PORT OPTION…
+controller() {
+	local name=$1 port=$2
+	shift 2
+	etjob-controller --namespaces="$NS" --lease-namespace="$NS" --listen="127.0.0.1:$port" "$@" \
+		3>&- 2>>"$BATS_TEST_TMPDIR/$name.log" &
+	echo $! >"$BATS_TEST_TMPDIR/$name.pid"
+}
+
+pid_of() {
+	cat "$BATS_TEST_TMPDIR/$1.pid"
+}
+
+leads() {
+	curl -sf "http://127.0.0.1:$1/metrics" | grep -qx 'etjob_controller_leader 1'
+}
+
+until_true() {
+	local limit=$1 what=$2 end
+	shift 2
+	end=$((SECONDS + limit))
+	until "$@"; do
+		if [ "$SECONDS" -ge "$end" ]; then
+			echo "after $limit s not: $what"
+			k get trainingjobs,scaleouts,scaleins,pods -o wide
+			tail -n 5 "$BATS_TEST_TMPDIR"/*.log
+			return 1
+		fi
+		sleep 0.2
+	done
+}
+
+# A job of workers that only sleep, for any kind of node.
+job() {
+	local sleeper='{name: et, image: "localhost/busybox:1", imagePullPolicy: IfNotPresent,
+	  command: [sh, -c, "trap exit TERM; while :; do sleep 1; done"]}'
+	k apply -f - <<-J
+	apiVersion: kai.alibabacloud.com/v1alpha1
+	kind: TrainingJob
+	metadata: {name: $1}
+	spec:
+	  etReplicaSpecs:
+	    launcher:
+	      template:
+	        spec: {terminationGracePeriodSeconds: 1, containers: [$sleeper]}
+	    worker:
+	      replicas: $2
+	      minReplicas: 1
+	      maxReplicas: 5
+	      template:
+	        spec: {terminationGracePeriodSeconds: 5, containers: [$sleeper]}
+	J
+}
+
+scaleout() {
+	k create -f - <<-S
+	apiVersion: kai.alibabacloud.com/v1alpha1
+	kind: ScaleOut
+	metadata: {name: $2}
+	spec: {selector: {name: $1}, timeout: 120, toAdd: {count: 1}}
+	S
+}
+
+phase_is() {
+	[ "$(k get "$1" -o 'jsonpath={.status.phase}')" = "$2" ]
+}
+
+workers_are() {
+	[ "$(k get trainingjob "$1" -o 'jsonpath={.status.currentWorkers}')" = "$2" ]
+}
+
+ended() {
+	! kill -0 "$(pid_of "$1")" 2>/dev/null
+}
+
+@test "of two replicas one acts; when it is killed the other takes over and finishes" {
+	controller a 18181
+	until_true 20 "a leads" leads 18181
+	controller b 18182
+	job one 2
+	until_true 60 "the job runs" phase_is trainingjob/one Running
+	! leads 18182
+	curl -sf http://127.0.0.1:18182/readyz
+	scaleout one so
+	kill -KILL "$(pid_of a)"
+	until_true 30 "b leads" leads 18182
+	until_true 90 "the ScaleOut succeeded" phase_is scaleout/so ScaleSucceeded
+	[ "$(k get trainingjob one -o 'jsonpath={.status.replicas}')" = 3 ]
+}
+
+@test "a leader that is stopped beyond its lease and woken ends without a word to the API" {
+	controller a 18181
+	until_true 20 "a leads" leads 18181
+	job one 1
+	until_true 60 "the job runs" phase_is trainingjob/one Running
+	controller b 18182
+	kill -STOP "$(pid_of a)"
+	until_true 40 "b leads" leads 18182
+	scaleout one so
+	kill -CONT "$(pid_of a)"
+	until_true 10 "a has ended" ended a
+	run wait "$(pid_of a)"
+	[ "$status" -eq 1 ]
+	grep -q 'the lease is lost' "$BATS_TEST_TMPDIR/a.log"
+	! grep -q 'reason=Scaling' "$BATS_TEST_TMPDIR/a.log"
+	until_true 90 "the ScaleOut succeeded" phase_is scaleout/so ScaleSucceeded
+	leads 18182
+}
+
+@test "a leader that is asked to end gives the lease back at once" {
+	controller a 18181
+	until_true 20 "a leads" leads 18181
+	controller b 18182
+	until_true 10 "b is ready" curl -sf http://127.0.0.1:18182/readyz
+	kill -TERM "$(pid_of a)"
+	until_true 6 "b leads" leads 18182
+	run wait "$(pid_of a)"
+	[ "$status" -eq 0 ]
+}
+
+@test "kubectl scale changes the size, and kubectl get shows it" {
+	controller a 18181 --leader-elect=false
+	job one 2
+	until_true 60 "the job runs" phase_is trainingjob/one Running
+	k scale trainingjob one --replicas=4
+	until_true 90 "four workers" workers_are one \
+		'["one-worker-0","one-worker-1","one-worker-2","one-worker-3"]'
+	k scale trainingjob one --replicas=1
+	until_true 90 "one worker" workers_are one '["one-worker-0"]'
+	run k get --raw "/apis/kai.alibabacloud.com/v1alpha1/namespaces/$NS/trainingjobs/one/scale"
+	[[ "$output" == *'"selector":"group-name=kai.alibabacloud.com,training-job-name=one,training-job-role=worker"'* ]]
+	[[ "$output" == *'"status":{"replicas":1'* ]]
+}
+
+# The launcher stays where it is: it tolerates the taint.
+@test "workers of a node that pushes its pods out are replaced under new names" {
+	NODE=$(kubectl get nodes -l type=kwok -o 'jsonpath={.items[*].metadata.name}' | tr ' ' '\n' | head -n 1)
+	if [ -z "$NODE" ] || [ "$(kubectl get nodes -l type=kwok --no-headers | wc -l)" -lt 2 ]; then
+		NODE=
+		skip "needs two nodes that exist in the API only"
+	fi
+	controller a 18181 --leader-elect=false
+	job one 4
+	until_true 60 "the job runs" phase_is trainingjob/one Running
+	node=$(k get pod one-worker-0 -o 'jsonpath={.spec.nodeName}')
+	if [ "$(k get pod one-launcher -o 'jsonpath={.spec.nodeName}')" = "$node" ]; then
+		node=$(k get pod one-worker-1 -o 'jsonpath={.spec.nodeName}')
+	fi
+	NODE=$node
+	kubectl taint node "$NODE" etjob.test/leave=now:NoExecute
+	until_true 120 "no worker is there any more" none_on one "$NODE"
+	until_true 120 "four workers are listed" four_listed one
+}
+
+none_on() {
+	[ -z "$(k get pods -l training-job-name="$1",training-job-role=worker \
+		--field-selector spec.nodeName="$2" -o name)" ]
+}
+
+four_listed() {
+	[ "$(k get configmap "$1-config" -o 'jsonpath={.data.hostfile}' | grep -c :)" = 4 ]
+}
