@@ -6,6 +6,8 @@
 
 #define FAULTS_MAX 1000 /* of one object; nobody reads more, and memory is bounded */
 #define WARNING_MAX 256 /* bytes: what the API server passes on uncut */
+#define KEY_MAX 128     /* bytes of a key in a field path */
+#define FIELD_MAX 1024  /* bytes of a field path, about */
 #define SHOWN_MAX 64    /* bytes of a value in a message */
 
 static void fault_release(struct fault *f)
@@ -219,25 +221,31 @@ static bool plain_key(const struct step *s)
 	return s->n > 0;
 }
 
+/* Deep paths and long keys are cut: somebody reads this, and it must fit in an answer. */
 static void field_text(const struct check *c, struct buf *out)
 {
 	for (size_t i = 0; i < c->depth; i++) {
 		const struct step *s = &c->path[i];
+		size_t n = s->key ? utf8_prefix(s->key, s->n, KEY_MAX) : 0;
+		const char *dots = s->key && n < s->n ? "..." : "";
 
-		if (!s->key) {
-			buf_printf(out, "[%zu]", s->n);
-		} else if (plain_key(s)) {
-			buf_str(out, out->len ? "." : "");
-			buf_add(out, s->key, s->n);
-		} else {
-			buf_printf(out, "[\"%.*s\"]", (int)s->n, s->key);
+		if (out->len > FIELD_MAX) {
+			buf_str(out, "...");
+			return;
 		}
+		if (!s->key)
+			buf_printf(out, "[%zu]", s->n);
+		else if (plain_key(s))
+			buf_printf(out, "%s%.*s%s", out->len ? "." : "", (int)n, s->key, dots);
+		else
+			buf_printf(out, "[\"%.*s%s\"]", (int)n, s->key, dots);
 	}
 }
 
+/* As far as it fits: a pointer to what is around the place is one too. */
 static void pointer_text(const struct check *c, struct buf *out)
 {
-	for (size_t i = 0; i < c->depth; i++) {
+	for (size_t i = 0; i < c->depth && out->len < LIMIT_TEXT / 4; i++) {
 		const struct step *s = &c->path[i];
 		AUTO(buf) struct buf key = BUF_INIT(LIMIT_TEXT);
 
@@ -245,6 +253,8 @@ static void pointer_text(const struct check *c, struct buf *out)
 			patch_pointer_index(out, s->n);
 			continue;
 		}
+		if (s->n > LIMIT_TEXT / 4)
+			return;
 		buf_add(&key, s->key, s->n);
 		patch_pointer(out, buf_text(&key));
 		if (key.fail != FAIL_NONE && out->fail == FAIL_NONE)

@@ -108,6 +108,31 @@ static void an_apply_that_drops_what_was_injected_is_none(void **state)
 	assert_update(old, now, (struct scaler_set){ 0 }, "", 422);
 }
 
+static void a_long_key_is_cut_in_the_path(void **state)
+{
+	AUTO_JSON cJSON *old = jobs_running();
+	AUTO_JSON cJSON *now = jobs_running();
+	AUTO(buf) struct buf meta = BUF_INIT(1u << 20);
+	AUTO(faults) struct faults faults = FAULTS_INIT;
+	AUTO(buf) struct buf message = BUF_INIT(LIMIT_MESSAGE);
+	struct err err = ERR_INIT;
+
+	buf_str(&meta, "{\"annotations\":{\"");
+	for (int i = 0; i < 50000; i++)
+		buf_str(&meta, "\xc3\xa9");
+	buf_str(&meta, "\":\"x\"}}");
+	jobs_set(&now, WORKER "/template/metadata", "{\"annotations\":{}}");
+	jobs_set(&old, WORKER "/template/metadata", buf_text(&meta));
+	unit_assert_ok(validate_job_update(old, now, (struct scaler_set){ 0 }, &faults, &err),
+		       &err);
+	faults_message(&faults, &message);
+	unit_assert_ok(buf_check(&message, &err), &err);
+	assert_int_equal(faults.n, 1);
+	assert_true(message.len > 100 && message.len < 500);
+	assert_non_null(strstr(buf_text(&message), "...: can not change from \"x\" to nothing"));
+	assert_string_equal(faults.v[0].pointer, WORKER "/template/metadata/annotations");
+}
+
 static void templates_change_while_there_are_no_pods(void **state)
 {
 	static const struct {
@@ -519,6 +544,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		UNIT_CASE(updates_of_a_running_job),
 		UNIT_CASE(an_apply_that_drops_what_was_injected_is_none),
+		UNIT_CASE(a_long_key_is_cut_in_the_path),
 		UNIT_CASE(templates_change_while_there_are_no_pods),
 		UNIT_CASE(an_old_broken_job_keeps_its_metadata_free),
 		UNIT_CASE(a_finished_job_stays_as_it_is),
