@@ -15,6 +15,7 @@
 #include "kube/logs.h"
 
 #define PIECE (64u << 10) /* output is written when so much has gathered */
+#define LINGER_MS 2000    /* silence of pods that outlive their job, before it ends */
 
 /* One run of a container: its pod's uid and its restart count. */
 struct stream {
@@ -33,8 +34,8 @@ struct following {
 	struct stream *streams; /* owned list */
 	size_t active, colours;
 	bool job_seen, job_over, waiting_said;
+	int64_t heard_ms; /* monotonic: the last line, or the job's end */
 	struct err err;
-	struct timer *settle;
 };
 
 static void stop(struct following *f, const struct err *err)
@@ -56,6 +57,7 @@ static int on_line(void *arg, const char *line, size_t n)
 	struct buf *out = &s->f->ctx->out;
 	struct err err = ERR_INIT;
 
+	s->f->heard_ms = clock_mono_ms(s->f->ctx->clock);
 	buf_str(out, s->prefix);
 	buf_add(out, line, n);
 	buf_char(out, '\n');
@@ -236,6 +238,7 @@ static void on_job(void *arg, const cJSON *old, const cJSON *now)
 	struct job job;
 
 	(void)old;
+	f->heard_ms = clock_mono_ms(f->ctx->clock);
 	if (!now) {
 		f->job_over = true;
 	} else {
@@ -271,13 +274,23 @@ static void on_error(void *arg, const struct err *err)
 		stop(arg, err);
 }
 
+/* All is read: every stream has ended, or only pods that outlive the job are silent. */
+static bool over(const struct following *f)
+{
+	if (!f->o->follow)
+		return !f->active;
+	if (!f->job_over || !informer_synced(f->pods))
+		return false;
+	return !f->active || clock_mono_ms(f->ctx->clock) - f->heard_ms > LINGER_MS;
+}
+
 /* Lines are written at latest when the loop comes to rest. */
 static int run_loop(struct following *f, struct err *err)
 {
 	while (f->err.fail == FAIL_NONE && !f->ctx->caught) {
 		if (loop_once(f->ctx->loop, 200, err) < 0 || ctx_flush(f->ctx, err) < 0)
 			return -1;
-		if (!f->active && (f->o->follow ? f->job_over && informer_synced(f->pods) : true))
+		if (over(f))
 			break;
 	}
 	if (f->err.fail != FAIL_NONE) {
