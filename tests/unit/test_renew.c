@@ -197,9 +197,11 @@ static void broken_parts_are_made_anew(void **state)
 		{ offsetof(struct renew_state, ca_key), RENEW_CA },
 		{ offsetof(struct renew_state, ca), RENEW_CA | RENEW_CERT },
 	};
-	static const char *const rubbish[] = { "", "rubbish",
-					       "-----BEGIN CERTIFICATE-----\nAAAA\n"
-					       "-----END CERTIFICATE-----\n" };
+	static const char *const rubbish[] = {
+		"",
+		"rubbish",
+		"-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n",
+	};
 	struct fixture *f = *state;
 
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++)

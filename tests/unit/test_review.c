@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* review: bytes in, answer bytes out, by tables. */
+/* review: bytes in, answer bytes out, by tables. Long because the documents of each table are
+ * spelled out. */
 #include "base/limits.h"
 #include "etjob/inject.h"
 #include "fault.h"
