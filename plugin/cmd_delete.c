@@ -133,6 +133,8 @@ static int delete_run(struct cmd_ctx *ctx, const void *opts, const struct opt_ar
 		return err_set(err, FAIL_USAGE, "give names, or --all, or -l LABELS");
 	if (o->all && o->selector)
 		return err_set(err, FAIL_USAGE, "give --all or -l LABELS, not both");
+	if (o->timeout_s && !o->wait)
+		return err_set(err, FAIL_USAGE, "--timeout goes with --wait");
 	if (!many && !args->n)
 		return err_set(err, FAIL_USAGE, "delete needs NAME..., or -l LABELS, or --all");
 	for (size_t i = 0; i < args->n; i++)

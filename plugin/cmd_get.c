@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* kubectl etjob get: one job on a screen. */
+#include "etjob/names.h"
 #include "fetch.h"
 #include "list.h"
 #include "output.h"
@@ -33,17 +34,45 @@ static int get_object(struct cmd_ctx *ctx, const char *name, const struct output
 	return output_object(ctx, o, job, err);
 }
 
+/*
+ * Why the last scaling failed, when it did: the job's history names the scaler, which has the
+ * reason. One more request, only then. NULL: nothing to tell.
+ */
+static int last_failure(struct cmd_ctx *ctx, const cJSON *job, cJSON **scaler, struct err *err)
+{
+	const cJSON *list = json_at(job, "status", "scaleHistory", NULL);
+	const cJSON *last = json_len(list) ? json_index(list, json_len(list) - 1) : NULL;
+	const char *cause = json_get_str(last, "cause", ""), *name = strchr(cause, ' ');
+	struct err gone = ERR_INIT;
+
+	if (!name || !str_eq(json_get_str(last, "result", ""), "Failed") ||
+	    (!str_starts(cause, KIND_SCALEOUT " ") && !str_starts(cause, KIND_SCALEIN " ")))
+		return 0;
+	if (kube_get(ctx->api, str_starts(cause, KIND_SCALEOUT) ? &kube_scaleouts : &kube_scaleins,
+		     ctx_ns(ctx), name + 1, scaler, &gone) < 0 &&
+	    gone.fail == FAIL_NOMEM)
+		return err_nomem(err);
+	return 0; /* a scaler that is gone, or may not be read, costs only its reason */
+}
+
 static int get_screen(struct cmd_ctx *ctx, const char *name, bool wide, struct err *err)
 {
-	AUTO_JSON cJSON *job = NULL;
+	AUTO_JSON cJSON *job = NULL, *scaler = NULL;
 	AUTO(pods) struct pods pods = { 0 };
 	int64_t now = clock_wall_ms(ctx->clock);
 	struct jobinfo j;
 
-	if (fetch_job(ctx, name, &job, &pods, err) < 0)
+	if (fetch_job(ctx, name, &job, &pods, err) < 0 || last_failure(ctx, job, &scaler, err) < 0)
 		return -1;
 	jobinfo_view(job, pods.v, pods.n, now, &j);
-	return show_job(&j, wide, now, &ctx->out, err);
+	if (show_job(&j, wide, now, &ctx->out, err) < 0)
+		return -1;
+	if (scaler) {
+		buf_str(&ctx->out, "  last failure: ");
+		scaler_reason(scaler, &ctx->out);
+		buf_char(&ctx->out, '\n');
+	}
+	return 0;
 }
 
 static int get_run(struct cmd_ctx *ctx, const void *opts, const struct opt_args *args,

@@ -8,6 +8,8 @@
 #include "output.h"
 #include "watch.h"
 
+#define INSTALL_WAIT_S 300
+
 struct install_opts {
 	const char *dry_run, *output, *image;
 	bool wait, yes, keep_crds;
@@ -18,7 +20,7 @@ struct install_opts {
 static const struct opt install_options[] = {
 	OPT_STR(struct install_opts, image, 0, "image", "IMAGE", "image of webhook and controller, instead of the released one"),
 	OPT_BOOL(struct install_opts, wait, 0, "wait", "wait until webhook and controller are available"),
-	OPT_SECS(struct install_opts, timeout_s, 0, "timeout", "longest wait for each of them, 0 for no limit"),
+	OPT_SECS(struct install_opts, timeout_s, 0, "timeout", "longest wait for each of them, 0 for no limit (default 5m)"),
 	{ .kind = OPT_KIND_ENUM, .offset = OPT_FIELD_(struct install_opts, dry_run, const char *), .name = "dry-run",
 	  .arg = "WORD", .values = "none|client|server", .implied = "client", .flags = OPT_OPTARG,
 	  .help = "only print the objects, or let the server check them", .given_offset = SIZE_MAX },
@@ -131,12 +133,15 @@ static int install_run(struct cmd_ctx *ctx, const void *opts, const struct opt_a
 	AUTO(yaml_docs) struct yaml_docs docs = { 0 };
 	const struct install_opts *o = opts;
 	const char *dry = o->dry_run ? o->dry_run : "none";
+	int64_t limit = o->timeout_s < 0 ? INSTALL_WAIT_S : o->timeout_s;
 
 	(void)args; /* main refused any */
 	if (no_namespace(ctx, err) < 0 || bundle_read(o->image, &docs, err) < 0)
 		return -1;
 	if (str_eq(dry, "client"))
 		return print_all(ctx, o, &docs, err);
+	if (o->timeout_s >= 0 && !o->wait)
+		return err_set(err, FAIL_USAGE, "--timeout goes with --wait");
 	if (o->output)
 		return err_set(err, FAIL_USAGE, "-o goes with --dry-run=client");
 	if (ctx_api(ctx, err) < 0)
@@ -150,8 +155,8 @@ static int install_run(struct cmd_ctx *ctx, const void *opts, const struct opt_a
 	}
 	if (!o->wait || !str_eq(dry, "none"))
 		return 0;
-	if (wait_available(ctx, BUNDLE_WEBHOOK, o->timeout_s, err) < 0 ||
-	    wait_available(ctx, BUNDLE_CONTROLLER, o->timeout_s, err) < 0)
+	if (wait_available(ctx, BUNDLE_WEBHOOK, limit, err) < 0 ||
+	    wait_available(ctx, BUNDLE_CONTROLLER, limit, err) < 0)
 		return -1;
 	ctx_info(ctx, "etjob is installed: try kubectl etjob doctor");
 	return 0;
@@ -237,7 +242,7 @@ const struct cmd cmd_install = {
 	.nargs = { 0, 0 },
 	.opts = install_options,
 	.opts_size = sizeof(struct install_opts),
-	.defaults = &(const struct install_opts){ .timeout_s = 300 },
+	.defaults = &(const struct install_opts){ .timeout_s = -1 },
 	.run = install_run,
 };
 

@@ -133,6 +133,8 @@ static int scale_run(struct cmd_ctx *ctx, const void *opts, const struct opt_arg
 		return err_set(err, FAIL_USAGE, "--replicas is required");
 	if (arg_job(o->name, args, &name, &rest, err) < 0)
 		return -1;
+	if (o->timeout_s && !o->wait)
+		return err_set(err, FAIL_USAGE, "--timeout goes with --wait");
 	if (o->wait && !str_eq(dry, "none"))
 		return err_set(err, FAIL_USAGE, "--wait makes no sense with --dry-run");
 	if (ctx_api(ctx, err) < 0 ||

@@ -156,6 +156,10 @@ static int run(struct cmd_ctx *ctx, const struct submit_opts *o, const struct op
 	if (output.kind == OUT_WIDE)
 		return err_set(err, FAIL_USAGE,
 			       "-o wide is for tables: use json, yaml, name or jsonpath=TEMPLATE");
+	if (o->timeout_s && !o->wait)
+		return err_set(err, FAIL_USAGE, "--timeout goes with --wait");
+	if (o->wait && o->logs)
+		return err_set(err, FAIL_USAGE, "give --wait or --logs, not both");
 	if ((o->wait || o->logs) && !str_eq(dry_run, "none"))
 		return err_set(err, FAIL_USAGE, "--wait and --logs make no sense with --dry-run");
 	if (ctx_config(ctx, err) < 0 || submit_input_read(ctx, o, args, &s, err) < 0)

@@ -49,13 +49,20 @@ static int set_suspend(struct cmd_ctx *ctx, const char *name, bool suspend, cons
 	return ctx_flush(ctx, err);
 }
 
+static int check(const struct suspend_opts *o, const char *name, struct err *err)
+{
+	if (o->timeout_s && !o->wait)
+		return err_set(err, FAIL_USAGE, "--timeout goes with --wait");
+	return arg_name(name, err);
+}
+
 static int suspend_run(struct cmd_ctx *ctx, const void *opts, const struct opt_args *args,
 		       struct err *err)
 {
 	const struct suspend_opts *o = opts;
 	const char *name = args->v[0];
 
-	if (arg_name(name, err) < 0 || set_suspend(ctx, name, true, "suspended", err) < 0)
+	if (check(o, name, err) < 0 || set_suspend(ctx, name, true, "suspended", err) < 0)
 		return -1;
 	return o->wait ? wait_job(ctx, name, WAIT_SUSPENDED, o->timeout_s, err) : 0;
 }
@@ -66,7 +73,7 @@ static int resume_run(struct cmd_ctx *ctx, const void *opts, const struct opt_ar
 	const struct suspend_opts *o = opts;
 	const char *name = args->v[0];
 
-	if (arg_name(name, err) < 0 || set_suspend(ctx, name, false, "resumed", err) < 0)
+	if (check(o, name, err) < 0 || set_suspend(ctx, name, false, "resumed", err) < 0)
 		return -1;
 	return o->wait ? wait_job(ctx, name, WAIT_RUNNING, o->timeout_s, err) : 0;
 }

@@ -291,14 +291,26 @@ void jobinfo_view(const cJSON *obj, const struct podinfo *pods, size_t npods, in
 	*out = j;
 }
 
-static bool reason_condition(const struct jobinfo *j, const char *type, struct buf *out)
+static bool reason_condition(const struct jobinfo *j, const char *type, const char *status,
+			     struct buf *out)
 {
 	const cJSON *c = job_condition(j->job.obj, type);
 
-	if (!c || !str_eq(json_get_str(c, "status", ""), "True"))
+	if (!c || !str_eq(json_get_str(c, "status", ""), status))
 		return false;
 	say(out, json_get_str(c, "reason", type), json_get_str(c, "message", NULL));
 	return true;
+}
+
+/* What the controller says of workers that are missing; that they only start is no trouble. */
+static bool reason_workers(const struct jobinfo *j, struct buf *out)
+{
+	const cJSON *c = job_condition(j->job.obj, "WorkersReady");
+
+	if (j->job.phase == JOB_SUSPENDED ||
+	    str_eq(json_get_str(c, "reason", ""), "WorkersStarting"))
+		return false;
+	return reason_condition(j, "WorkersReady", "False", out);
 }
 
 bool jobinfo_reason(const struct jobinfo *j, struct buf *out)
@@ -309,8 +321,9 @@ bool jobinfo_reason(const struct jobinfo *j, struct buf *out)
 	if (j->job.phase == JOB_SUCCEEDED)
 		return false;
 	if (j->job.phase == JOB_FAILED)
-		return reason_condition(j, "Failed", out);
-	if (reason_condition(j, "NameConflict", out) || reason_condition(j, "Conflict", out))
+		return reason_condition(j, "Failed", "True", out);
+	if (reason_condition(j, "NameConflict", "True", out) ||
+	    reason_condition(j, "NameTaken", "True", out))
 		return true;
 	for (size_t i = 0; i < j->npods; i++) {
 		AUTO(buf) struct buf text = BUF_INIT(LIMIT_TEXT);
@@ -322,7 +335,7 @@ bool jobinfo_reason(const struct jobinfo *j, struct buf *out)
 			first = &j->pods[i];
 	}
 	if (!first)
-		return reason_condition(j, "BelowMinimum", out);
+		return reason_condition(j, "BelowMinimum", "True", out) || reason_workers(j, out);
 	if (bad > 1)
 		buf_printf(out, "%zu pods: ", bad);
 	else

@@ -81,6 +81,11 @@ static int run_command(struct cmd_ctx *ctx, const struct cmd *cmd, int argc, cha
 static int dispatch(struct cmd_ctx *ctx, int argc, char **argv, struct err *err)
 {
 	int at = find_verb(argc, argv);
+
+	if (argc == 2 && str_eq(argv[1], "--version")) { /* many a program's habit */
+		argv[1] = (char *)(uintptr_t) "version"; /* only read */
+		at = 1;
+	}
 	char **words = argv + 1;
 
 	if (at == argc) {

@@ -251,6 +251,9 @@ int scaling_command(struct cmd_ctx *ctx, bool out, const struct scaling_opts *o,
 
 	if (arg_job(o->name, args, &s.job, &rest, err) < 0)
 		return -1;
+	if (rest < args->n && strspn(args->v[rest], "0123456789") == strlen(args->v[rest]))
+		return err_set(err, FAIL_USAGE, "%s: write --count=%s", ctx->cmd->name,
+			       args->v[rest]);
 	if (rest < args->n)
 		return err_set(err, FAIL_USAGE, "%s: unexpected argument \"%s\"", ctx->cmd->name,
 			       args->v[rest]);

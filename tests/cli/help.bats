@@ -102,3 +102,18 @@ commands() {
 	same status "$status" 1
 	same error "$output" 'The connection to the server localhost:8080 was refused - did you specify the right host or port?'
 }
+
+@test "a flag that would do nothing is refused" {
+	local words
+	for words in 'submit a --image=i --timeout=1m run' 'delete a --timeout=1m' 'scale a --replicas=2 --timeout=1m' 'suspend a --timeout=1m' 'install --timeout=1m'; do
+		# shellcheck disable=SC2086 # words
+		etjob 2 $words
+		err_is 'error: --timeout goes with --wait'
+	done
+	etjob 2 submit a --image=i --wait --logs run
+	err_is 'error: give --wait or --logs, not both'
+	etjob 2 scaleout a 3
+	err_is 'error: scaleout: write --count=3'
+	etjob 0 --version
+	same version "$output" "$("$ETJOB" version)"
+}

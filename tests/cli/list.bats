@@ -170,3 +170,23 @@ a SUCCEEDED'
 	etjob 1 get nope -w
 	err_is 'Error from server (NotFound): trainingjobs.kai.alibabacloud.com "nope" not found'
 }
+
+@test "get tells why the last scaling was rolled back" {
+	put "$(job a '.status.scaleHistory = [{time: "2026-01-01T00:10:00Z", from: 3, to: 3, cause: "ScaleOut a-1", result: "Failed"}]')" \
+		'{"apiVersion":"kai.alibabacloud.com/v1alpha1","kind":"ScaleOut","metadata":{"name":"a-1","namespace":"default"},"spec":{"selector":{"name":"a"},"toAdd":{"count":2}},"status":{"phase":"ScaleFailed","conditions":[{"type":"ScaleFailed","status":"True","reason":"TimedOut","message":"rolled back: 0/1 nodes are available"}]}}'
+	etjob 0 get a
+	same end "$(tail -3 <<<"$output")" 'Scaling:
+  2026-01-01T00:10:00Z  3 -> 3  ScaleOut a-1  Failed
+  last failure: TimedOut: rolled back: 0/1 nodes are available'
+	same requests "$(requests | wc -l)" 3
+}
+
+@test "quota and a job below its minimum are seen without looking at pods" {
+	put "$(job a '.status.conditions = [{type: "WorkersReady", status: "False", reason: "CreateFailed", message: "2 of 3 ready; a worker could not be made: exceeded quota: q"}]')" \
+		"$(job b '.status.conditions = [{type: "BelowMinimum", status: "True", reason: "BelowMinimum", message: "0 of at least 1"}]')" \
+		"$(job c '.status.conditions = [{type: "WorkersReady", status: "False", reason: "WorkersStarting", message: "0 of 3 ready"}]')"
+	etjob 0 list
+	[[ ${lines[1]} == *'CreateFailed: 2 of 3 ready; a worker could not be made: exceeded quota: q' ]]
+	[[ ${lines[2]} == *'BelowMinimum: 0 of at least 1' ]]
+	[[ ${lines[3]} != *ready* ]]
+}
