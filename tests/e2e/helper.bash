@@ -69,6 +69,8 @@ show_state() {
 	k get events --sort-by=.lastTimestamp | tail -n 15
 	for pod in $(k get pods -o name -l training-job-role=launcher); do
 		k logs "$pod" --tail=15
+		echo "its host list:"
+		k exec "$pod" -- cat /etc/edl/hostfile
 	done
 	kubectl -n etjob-system logs -l app.kubernetes.io/name=etjob-controller --tail=15
 }
@@ -161,6 +163,11 @@ submit() {
 	etjob submit etjob --name="$name" --gpus=1 --workers=2 --min-workers=1 --max-workers=3 \
 		--image="$IMAGE" --image-pull-policy=IfNotPresent --working-dir=/examples \
 		"$@" "$HOROVODRUN python /examples/train.py"
+}
+
+# joined JOB HOSTPREFIX BATCH: the host has started training, and batches beyond BATCH were done.
+joined() {
+	[ -n "$(rank_of "$1" "$2")" ] && batch_beyond "$1" "$3"
 }
 
 # ranks JOB HOSTPREFIX…: the ranks of these workers on one line.
