@@ -82,8 +82,10 @@ keep_killing() {
 
 @test "a lost worker is replaced" {
 	k delete pod crash-worker-1 --force --grace-period=0
-	until_true 60 "the worker is replaced" workers_are crash "crash-worker-0 crash-worker-3"
-	until_true 150 "crash-worker-3 trains" joined crash crash-worker-3 "$(last_batch crash)"
+	until_true 60 "the worker is replaced" replaced crash crash-worker-1
+	# Its number may be above 3: a name that was reserved before a kill is not used after it.
+	new=$(workers_of crash)
+	until_true 150 "${new##* } trains" joined crash "${new##* }" "$(last_batch crash)"
 }
 
 @test "it ends" {

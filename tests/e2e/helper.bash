@@ -101,6 +101,13 @@ workers_are() {
 	[ "$(workers_of "$1")" = "$2" ]
 }
 
+# replaced JOB LOST: two workers run, and the lost one is none of them.
+replaced() {
+	local now
+	now=$(workers_of "$1")
+	[ "$(wc -w <<<"$now")" -eq 2 ] && [[ " $now " != *" $2 "* ]]
+}
+
 # The training's own log. Horovod puts "[rank]<stdout>:" before each line.
 training_log() {
 	k logs "$1-launcher" | grep -o 'train [^ ]* event=.*'

@@ -118,13 +118,6 @@ walk-worker-1.walk-workers:1" ]
 	phase_is walk Running
 }
 
-# Two workers run, and the lost name is none of them.
-replaced() {
-	local now
-	now=$(workers_of "$1")
-	[ "$(wc -w <<<"$now")" -eq 2 ] && [[ " $now " != *" $2 "* ]]
-}
-
 @test "no worker name was ever used twice" {
 	scheduled=$(k get events --field-selector reason=Scheduled \
 		-o jsonpath='{range .items[*]}{.involvedObject.name}{"\n"}{end}' | grep worker)
