@@ -179,7 +179,7 @@ check-dist:
 test-gitops: all
 	@$(call optional,scripts/test,scripts/test gitops)
 coverage:
-	+$(Q)$(MAKE) COVERAGE=1 BUILD=build-coverage check-unit check-fuzz check-sim
+	+$(Q)$(MAKE) COVERAGE=1 BUILD=build-coverage SIM_ARGS="--histories 200" check
 	@scripts/coverage build-coverage
 fuzz:
 	+$(Q)$(MAKE) CC=clang SANITIZE=address,undefined,fuzzer-no-link BUILD=build-fuzz replays LDFLAGS=-fsanitize=fuzzer
