@@ -21,8 +21,10 @@ static void no_option_hides_a_global_one(void **state)
 			for (const struct opt *g = global_options; g->kind != OPT_KIND_END; g++) {
 				if (o->kind == OPT_KIND_GROUP)
 					continue;
-				if (str_eq(o->name, g->name) || (o->letter && o->letter == g->letter))
-					fail_msg("%s: --%s is --%s too", cmds[i]->name, o->name, g->name);
+				if (str_eq(o->name, g->name) ||
+				    (o->letter && o->letter == g->letter))
+					fail_msg("%s: --%s is --%s too", cmds[i]->name, o->name,
+						 g->name);
 			}
 }
 

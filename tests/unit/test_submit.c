@@ -36,9 +36,15 @@ static int build(const struct submit_opts *o, struct submit_out *out, struct err
 {
 	static const char *const words[] = { "run" };
 	static const struct submit_file file = { .path = "/etc/f", .data = (char *)"x", .n = 1 };
-	const struct submit_in in = { .o = o, .ns = "default", .name = "n", .words = words,
-				      .nwords = 1, .shell = true, .env_file = "A=1\n",
-				      .files = &file, .nfiles = 1 };
+	const struct submit_in in = { .o = o,
+				      .ns = "default",
+				      .name = "n",
+				      .words = words,
+				      .nwords = 1,
+				      .shell = true,
+				      .env_file = "A=1\n",
+				      .files = &file,
+				      .nfiles = 1 };
 
 	return submit_build(&in, out, err);
 }
