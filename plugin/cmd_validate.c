@@ -6,7 +6,7 @@
 struct validate_opts {
 	struct strs files;
 	const char *output;
-	bool strict;
+	bool strict, ignore_foreign;
 };
 
 /* clang-format off */
@@ -15,6 +15,8 @@ static const struct opt options[] = {
 	{ .kind = OPT_KIND_ENUM, .offset = OPT_FIELD_(struct validate_opts, output, const char *), .letter = 'o',
 	  .name = "output", .arg = "FORMAT", .values = "text|json|junit|sarif", .help = "format of the report",
 	  .given_offset = SIZE_MAX },
+	OPT_BOOL(struct validate_opts, ignore_foreign, 0, "ignore-foreign",
+		 "pass over named files that are no manifests of this API, as in folders"),
 	OPT_BOOL(struct validate_opts, strict, 0, "strict", "warnings are errors"),
 	OPT_END,
 };
@@ -35,7 +37,7 @@ static int validate_run(struct cmd_ctx *ctx, const void *opts, const struct opt_
 			struct err *err)
 {
 	const struct validate_opts *o = opts;
-	AUTO(lint) struct lint l = { 0 };
+	AUTO(lint) struct lint l = { .ignore_foreign = o->ignore_foreign };
 
 	if (!o->files.n && !args->n)
 		return err_set(err, FAIL_USAGE,
@@ -51,6 +53,8 @@ static int validate_run(struct cmd_ctx *ctx, const void *opts, const struct opt_
 	size_t errors = o->strict ? l.n : lint_errors(&l);
 	if (errors)
 		ctx->status = 1;
+	if (ctx_flush(ctx, err) < 0) /* the sum comes after the findings */
+		return -1;
 	ctx_note(ctx, "%zu object%s in %zu file%s, %zu error%s", l.objects,
 		 l.objects == 1 ? "" : "s", l.files, l.files == 1 ? "" : "s", errors,
 		 errors == 1 ? "" : "s");

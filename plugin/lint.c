@@ -281,11 +281,13 @@ static int walk(struct lint *l, const char *path, int depth, struct err *err)
 	struct stat st;
 
 	if (str_eq(path, "-"))
-		return lint_file(l, path, depth > 0, err);
+		return lint_file(l, path, depth > 0 || l->ignore_foreign, err);
 	if (stat(path, &st) < 0)
 		return err_os(err, errno, "cannot read \"%s\"", path);
 	if (!S_ISDIR(st.st_mode))
-		return depth && !manifest_name(path) ? 0 : lint_file(l, path, depth > 0, err);
+		return depth && !manifest_name(path)
+			       ? 0
+			       : lint_file(l, path, depth > 0 || l->ignore_foreign, err);
 	if (depth > FOLDER_DEPTH)
 		return err_set(err, FAIL_LIMIT, "\"%s\": more than %d folders deep", path,
 			       FOLDER_DEPTH);

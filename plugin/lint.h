@@ -13,7 +13,8 @@ struct finding {
 	char *object;      /* owned: "TrainingJob/name", "" when there is none */
 };
 struct lint {
-	struct finding *v; /* owned */
+	bool ignore_foreign; /* files named by the user too */
+	struct finding *v;   /* owned */
 	size_t n, size;
 	size_t files, objects; /* looked at; objects of our kinds */
 	struct strs names;     /* files looked at */

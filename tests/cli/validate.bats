@@ -115,3 +115,20 @@ ERRORS=':4:3: error: metadata.name: "Bad_Name" is no DNS label: use lower case l
 		'["2.1.0","kubectl-etjob",4,{"artifactLocation":{"uri":"job.yaml"},"region":{"startColumn":7,"startLine":13}}]'
 	same rules "$(jq -c '[.runs[0].results[].ruleId] - [.runs[0].tool.driver.rules[].id]' <<<"$output")" '[]'
 }
+
+@test "the pre-commit hook passes over what is not ours" {
+	printf '{{ helm }}\n' >template.yaml
+	printf '{"a": 1}\n' >data.json
+	bad_job >job.yaml
+	etjob 0 validate --ignore-foreign template.yaml data.json
+	etjob 1 validate --ignore-foreign template.yaml data.json job.yaml
+	same errors "${#lines[@]}" 4
+	etjob 1 validate template.yaml
+	grep -q -- 'entry: kubectl-etjob validate --ignore-foreign$' "$TOP/.pre-commit-hooks.yaml"
+}
+
+@test "the sum comes after the findings" {
+	bad_job >job.yaml
+	run "$ETJOB" validate -f job.yaml
+	same last "${lines[4]}" '1 object in 1 file, 4 errors'
+}
