@@ -2,6 +2,7 @@
 /* act: one job's actions as requests, stage by stage. */
 #include "base/limits.h"
 #include "controller/engine.h"
+#include "controller/script.h"
 #include "etjob/names.h"
 #include "etjob/podspec.h"
 #include "wire/url.h"
@@ -331,6 +332,7 @@ static int dispatch(struct batch *b, struct call *c, struct kube_resp *resp, con
 	case ACT_GET_LOG:
 		return done_get_log(b, resp, why, err);
 	case ACT_EVENT:
+	case ACT_SCRIPT:
 		break;
 	}
 	return 0;
@@ -489,6 +491,7 @@ static int begin(struct batch *b, struct action *a, struct err *err)
 		break;
 	case ACT_GET_LAUNCHER:
 	case ACT_EVENT:
+	case ACT_SCRIPT:
 		break;
 	}
 	req.path = buf_text(&path);
@@ -527,6 +530,8 @@ static void batch_go(struct batch *b)
 		b->next++;
 		if (a->kind == ACT_EVENT)
 			event_send(b->e, b->rec, a);
+		else if (a->kind == ACT_SCRIPT)
+			script_start(b->e, b->rec, a);
 		else if (begin(b, a, &err) < 0)
 			failed(b, a, NULL, &err);
 	}

@@ -599,6 +599,10 @@ static void fill_memory(struct rec *r, int64_t mono_ms, struct world *w)
 	w->create_after_ms = r->create_after_ms;
 	w->refused = r->refused;
 	w->launcher_gone = r->launcher_gone;
+	w->script_uid = r->script_uid;
+	w->script = r->script;
+	w->script_tries = r->script_tries;
+	w->script_message = r->script_message;
 	if (w->launcher.obj && str_eq(r->log_uid, w->launcher.uid)) {
 		w->log_known = r->log_known;
 		w->log = r->log;

@@ -57,6 +57,9 @@ struct rec {
 	char *refused; /* owned */
 	bool launcher_gone;
 	bool log_known;
+	char *script_uid, *script_message; /* owned; see struct world */
+	enum script_state script;
+	int64_t script_tries;
 	char *log;     /* owned */
 	char *log_uid; /* of the launcher pod that it is of; owned */
 	/* The queue's. */

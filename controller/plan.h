@@ -28,6 +28,8 @@ struct blocked {
 	bool retry;              /* it may be free by now: try */
 };
 
+enum script_state { SCRIPT_RUNS, SCRIPT_DONE, SCRIPT_FAILED };
+
 struct world {
 	struct job job;        /* obj NULL: there is no such job (any more) */
 	const char *ns, *name; /* of the job, also when it is gone */
@@ -51,6 +53,11 @@ struct world {
 	bool log_known;          /* the log of the launcher that failed was asked for */
 	const char *log;         /* its last lines, or NULL */
 	bool allow_scripts;
+	/* The script that ran last, or runs. */
+	const char *script_uid; /* of its scaler, or NULL */
+	enum script_state script;
+	int64_t script_tries;
+	const char *script_message; /* what it said when it failed, or NULL */
 };
 #define WORLD_INIT ((struct world){ .launcher = { .obj = NULL } })
 void world_release(struct world *w);
@@ -64,6 +71,7 @@ enum act_kind {
 	ACT_EVENT,        /* regarding the job or a scaler; not waited for */
 	ACT_GET_LAUNCHER, /* is it really gone? fills launcher_gone */
 	ACT_GET_LOG,      /* last lines of the launcher; fills log */
+	ACT_SCRIPT,       /* body: {uid, script, env, container, timeout}; not waited for */
 };
 
 /* Order of stages within a plan. */

@@ -13,6 +13,9 @@
 #include "etjob/podspec.h"
 #include "wire/time.h"
 
+#define SETTLE_MS 10000 /* a ScaleOut whose workers are all ready at its end may be published yet \
+			 */
+
 static const struct kube_res *res_of(const struct scaler *s)
 {
 	return s->out ? &kube_scaleouts : &kube_scaleins;
@@ -101,6 +104,9 @@ static void scaler_end(struct plan *p, const struct scaler *s, bool ok, const ch
 	set_text(p, status, "completionTime", now);
 	if (status_is(status, "Scaling"))
 		status_condition(p, status, "Scaling", false, reason, "%s", "");
+	if (s->script && p->w->allow_scripts && (ok || str_eq(reason, "ScriptFailed")))
+		status_condition(p, status, "ScriptExecuted", ok, ok ? "ScriptExecuted" : reason,
+				 "%s", ok ? "the script ended with exit code 0" : message);
 	status_condition(p, status, ok ? "ScaleSucceeded" : "ScaleFailed", true, reason, "%s",
 			 message);
 	cJSON *array = pods ? names_array(p, pods) : NULL;
@@ -248,14 +254,73 @@ static int64_t lines_good(const struct plan *p)
 	return n;
 }
 
+enum gate { GATE_OPEN, GATE_WAITS, GATE_FAILED };
+
+/*
+ * A scaler's script comes before what it is for: before new lines are published, before workers
+ * are chosen to leave. A controller that ends while it runs starts it again.
+ */
+static enum gate script_gate(struct plan *p, const struct scaler *s)
+{
+	const struct world *w = p->w;
+	const cJSON *first = json_index(json_at(w->launcher.obj, "spec", "containers", NULL), 0);
+
+	if (!s->script || !w->allow_scripts ||
+	    status_is(json_get(s->obj, "status"), "ScriptExecuted"))
+		return GATE_OPEN;
+	if (!w->launcher.obj || !w->launcher.running || w->launcher.done)
+		return GATE_WAITS;
+	if (str_eq(w->script_uid, s->uid)) {
+		if (w->script == SCRIPT_DONE)
+			return GATE_OPEN;
+		if (w->script == SCRIPT_RUNS)
+			return GATE_WAITS;
+		if (w->script_tries > s->backoff_limit)
+			return GATE_FAILED;
+	}
+	cJSON *body = cJSON_CreateObject();
+	cJSON *env = s->env ? json_copy(s->env, p->err) : cJSON_CreateArray();
+
+	if (!body || !env || json_set(body, "env", env, p->err) < 0 ||
+	    json_set_str(body, "uid", s->uid, p->err) < 0 ||
+	    json_set_str(body, "script", s->script, p->err) < 0 ||
+	    json_set_str(body, "container", json_get_str(first, "name", ""), p->err) < 0 ||
+	    json_set_int(body, "timeout", s->timeout_s, p->err) < 0) {
+		cJSON_Delete(body);
+		plan_fail(p);
+		return GATE_WAITS;
+	}
+	(void)plan_act(p, ACT_SCRIPT, STAGE_TELL, &kube_pods, w->launcher.name, body);
+	return GATE_WAITS;
+}
+
+static void script_failed(struct plan *p, const struct scaler *s)
+{
+	AUTO(buf) struct buf text = BUF_INIT(LIMIT_MESSAGE);
+
+	buf_printf(&text, "the script failed: %s",
+		   p->w->script_message ? p->w->script_message : "no reason given");
+	scaler_end(p, s, false, "ScriptFailed", buf_text(&text), NULL);
+}
+
 static void go_on_out(struct plan *p, const struct scaler *s)
 {
 	int64_t n = amount(s), end = started_ms(p, s) + s->timeout_s * 1000;
-	bool training = p->w->launcher.obj && !p->w->launcher.done;
+	bool training = p->w->launcher.obj && !p->w->launcher.done, complete = false;
 
 	p->base = p->desired - n;
-	if ((int64_t)workers_good(p) >= p->desired)
-		p->base = p->desired; /* complete: all lines in one update */
+	if ((int64_t)workers_good(p) >= p->desired) {
+		enum gate gate = script_gate(p, s);
+
+		if (gate == GATE_FAILED) {
+			script_failed(p, s);
+			settle_scaler(p, s, false);
+			return;
+		}
+		complete = gate == GATE_OPEN;
+	}
+	if (complete)
+		p->base = p->desired; /* all lines in one update */
 	if (lines_good(p) >= p->desired && training) {
 		AUTO(strs) struct strs added = STRS_INIT;
 		AUTO(buf) struct buf text = BUF_INIT(1024);
@@ -267,10 +332,10 @@ static void go_on_out(struct plan *p, const struct scaler *s)
 			   p->desired);
 		scaler_end(p, s, true, "ScaleSucceeded", buf_text(&text), &added);
 		settle_scaler(p, s, true);
-	} else if (p->now >= end) {
+	} else if (p->now >= end + (complete ? SETTLE_MS : 0)) {
 		timed_out(p, s);
 	} else {
-		plan_wake(p, end);
+		plan_wake(p, complete ? end + SETTLE_MS : end);
 	}
 }
 
@@ -399,6 +464,14 @@ static void apply(struct plan *p, const struct scaler *s)
 	if (why.len) {
 		scaler_end(p, s, false, "OutOfBounds", buf_text(&why), NULL);
 		return;
+	}
+	if (!s->out && s->phase == SCALER_NEW) {
+		enum gate gate = script_gate(p, s);
+
+		if (gate == GATE_FAILED)
+			script_failed(p, s);
+		if (gate != GATE_OPEN)
+			return;
 	}
 	if (s->phase == SCALER_NEW) {
 		pick_pods(p, s, &pods);

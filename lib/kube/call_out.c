@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* call_out: what a request sends: credentials, headers, method, TLS, proxy. */
+#include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
 
 #include "base/limits.h"
 #include "kube/call_int.h"
+#include "wire/base64.h"
 
 #define CONNECT_WAIT_MS 30000 /* as Go's dialer */
 #define DEAD_PEER_MS 45000    /* data that nobody acknowledges for so long ends a connection */
@@ -92,6 +94,24 @@ static int impersonation(struct kube_call *c, struct err *err)
 	return 0;
 }
 
+/* RFC 6455. The key only tells a WebSocket server from another; curl speaks HTTP/1.1 already. */
+static int upgrade(struct kube_call *c, struct err *err)
+{
+	AUTO(buf) struct buf key = BUF_INIT(64);
+	unsigned char random[16];
+
+	if (clock_random(random, sizeof(random)) < 0)
+		return err_os(err, errno, "no random bytes");
+	base64_encode(&key, random, sizeof(random));
+	return headerf(c, err, "Connection: Upgrade") < 0 ||
+			       headerf(c, err, "Upgrade: websocket") < 0 ||
+			       headerf(c, err, "Sec-WebSocket-Version: 13") < 0 ||
+			       headerf(c, err, "Sec-WebSocket-Key: %s", buf_text(&key)) < 0 ||
+			       headerf(c, err, "Sec-WebSocket-Protocol: %s", c->req.upgrade) < 0
+		       ? -1
+		       : 0;
+}
+
 int call_set_headers(struct kube_call *c, struct err *err)
 {
 	AUTO(buf) struct buf authorization = BUF_INIT(LIMIT_OBJECT);
@@ -102,6 +122,8 @@ int call_set_headers(struct kube_call *c, struct err *err)
 	if (headerf(c, err, "Accept: %s", c->req.accept) < 0 || headerf(c, err, "Expect:") < 0)
 		return -1;
 	if (c->body && headerf(c, err, "Content-Type: %s", c->req.content_type) < 0)
+		return -1;
+	if (c->req.upgrade && upgrade(c, err) < 0)
 		return -1;
 	if (c->k->host_header && add_header(c, c->k->host_header, err) < 0)
 		return -1;

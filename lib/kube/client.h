@@ -63,6 +63,11 @@ struct kube_req {
 	size_t max_bytes;        /* of the answer; 0: LIMIT_ANSWER */
 	bool no_retry;
 	/*
+	 * A WebSocket subprotocol (static): the answer is 101, and on_data gets the server's
+	 * frames as they are. Nothing can be sent; closing is ending the transfer.
+	 */
+	const char *upgrade;
+	/*
 	 * Streams (watch, logs): called with each piece of a 2xx body; nonzero ends the
 	 * transfer (FAIL_CANCELED). NULL: the body is collected.
 	 */
