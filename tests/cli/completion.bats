@@ -114,6 +114,15 @@ complete_in_bash() {
 	same fish "$output" $'apple\tRunning'
 }
 
+@test "kubectl's own completion asks it" {
+	command -v kubectl >/dev/null || skip 'kubectl is not there'
+	put "$(job apple)"
+	run --separate-stderr kubectl __complete etjob get ap
+	same word "${lines[0]}" $'apple\tRunning'
+	run --separate-stderr kubectl __complete etjob scaleo
+	same word "${lines[0]}" $'scaleout\tAdd workers to a job while it trains'
+}
+
 @test "an unknown shell" {
 	etjob 2 completion tcsh
 	err_is 'error: "tcsh" is no shell that is known here: bash, zsh or fish'

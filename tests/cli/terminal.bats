@@ -93,6 +93,51 @@ shows() {
 	same escapes "$(screen -e | grep -c $'\e\\[36m' || true)" 0
 }
 
+# in_shell COMMAND: a terminal with that shell, where kubectl-etjob is completed.
+in_shell() {
+	tmux -S "$SOCKET" -u -f /dev/null new-session -d -x 100 -y 24 \
+		"env HOME='$HOME' ZDOTDIR='$HOME' PATH='$PLUGIN_BUILD:$PATH' KUBECONFIG='$KUBECONFIG' LC_ALL=$LC_ALL TERM=screen $1" 3>&-
+	wait_until 20 shows '[$%>#]$'
+	type_line "$2"
+	type_line 'echo re""ady'
+	wait_until 20 shows '^ready'
+}
+
+# completes TYPED WANT: after TYPED and the tab key, WANT stands on the line.
+completes() {
+	tmux -S "$SOCKET" send-keys C-l C-u
+	tmux -S "$SOCKET" send-keys -l "$1"
+	tmux -S "$SOCKET" send-keys Tab
+	wait_until 20 shows "$2"
+	tmux -S "$SOCKET" send-keys C-c
+}
+
+@test "bash completes at the tab key" {
+	put "$(job apple)"
+	in_shell "PS1='> ' bash --norc --noprofile" 'source <(kubectl-etjob completion bash)'
+	completes 'kubectl-etjob scaleo' 'kubectl-etjob scaleout'
+	completes 'kubectl-etjob get ap' 'kubectl-etjob get apple'
+	completes 'kubectl-etjob submit --dry-run=cl' 'submit --dry-run=client'
+}
+
+@test "zsh completes at the tab key" {
+	command -v zsh >/dev/null || skip 'zsh is not there'
+	put "$(job apple)"
+	in_shell "PS1='> ' zsh -f" 'autoload -U compinit && compinit -u -D && source <(kubectl-etjob completion zsh)'
+	completes 'kubectl-etjob scaleo' 'kubectl-etjob scaleout'
+	completes 'kubectl-etjob get ap' 'kubectl-etjob get apple'
+	completes 'kubectl-etjob submit --dry-run=cl' 'submit --dry-run=client'
+}
+
+@test "fish completes at the tab key" {
+	command -v fish >/dev/null || skip 'fish is not there'
+	put "$(job apple)"
+	in_shell 'fish --no-config' 'kubectl-etjob completion fish | source'
+	completes 'kubectl-etjob scaleo' 'kubectl-etjob scaleout'
+	completes 'kubectl-etjob get ap' 'kubectl-etjob get apple'
+	completes 'kubectl-etjob submit --dry-run=cl' 'submit --dry-run=client'
+}
+
 @test "help is wrapped to the terminal" {
 	terminal 40
 	type_line 'clear; kubectl-etjob help prune | awk "length > 40"; echo done'
