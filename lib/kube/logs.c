@@ -188,6 +188,9 @@ static void reconnect(struct logs *l, const struct err *why)
 {
 	int64_t base = l->backoff_ms ? l->backoff_ms : BACKOFF_MIN_MS;
 
+	/* Half a line comes again, whole. A second half can not: its head was passed on. */
+	if (!l->cut)
+		buf_clear(&l->line);
 	if (++l->failures > FAILURES_MAX) {
 		end(l, why);
 		return;
@@ -227,34 +230,6 @@ static bool still_running(const struct logs *l, const cJSON *pod)
 	return started_ms / 1000 <= l->last_ns / NS_PER_S;
 }
 
-static void on_pod(void *arg, struct kube_resp *resp, const struct err *err)
-{
-	struct logs *l = arg;
-	struct err none = ERR_INIT;
-
-	l->call = NULL;
-	if (err->fail == FAIL_NET)
-		reconnect(l, err);
-	else if (err->fail == FAIL_NONE && still_running(l, resp->json))
-		reconnect(l, &none);
-	else
-		end(l, &none); /* it is gone, or we may not look: the log has ended */
-}
-
-static void ask_pod(struct logs *l)
-{
-	AUTO(buf) struct buf path = BUF_INIT(LIMIT_TEXT);
-	struct err err = ERR_INIT;
-	struct kube_req req = { .method = "GET", .on_done = on_pod, .arg = l };
-
-	if (kube_path(&kube_pods, l->ns, l->pod, NULL, &path, &err) == 0) {
-		req.path = buf_text(&path);
-		if (kube_start(l->k, &req, &l->call, &err) == 0)
-			return;
-	}
-	end(l, &err);
-}
-
 /* The last line needs no newline. 1: over, the callback of the caller has been called. */
 static bool flush_rest(struct logs *l)
 {
@@ -273,6 +248,34 @@ static bool flush_rest(struct logs *l)
 	return rc != 0;
 }
 
+static void on_pod(void *arg, struct kube_resp *resp, const struct err *err)
+{
+	struct logs *l = arg;
+	struct err none = ERR_INIT;
+
+	l->call = NULL;
+	if (err->fail == FAIL_NET)
+		reconnect(l, err);
+	else if (err->fail == FAIL_NONE && still_running(l, resp->json))
+		reconnect(l, &none);
+	else if (!flush_rest(l))
+		end(l, &none); /* it is gone, or we may not look: the log has ended */
+}
+
+static void ask_pod(struct logs *l)
+{
+	AUTO(buf) struct buf path = BUF_INIT(LIMIT_TEXT);
+	struct err err = ERR_INIT;
+	struct kube_req req = { .method = "GET", .on_done = on_pod, .arg = l };
+
+	if (kube_path(&kube_pods, l->ns, l->pod, NULL, &path, &err) == 0) {
+		req.path = buf_text(&path);
+		if (kube_start(l->k, &req, &l->call, &err) == 0)
+			return;
+	}
+	end(l, &err);
+}
+
 static void on_done(void *arg, struct kube_resp *resp, const struct err *err)
 {
 	struct logs *l = arg;
@@ -284,9 +287,6 @@ static void on_done(void *arg, struct kube_resp *resp, const struct err *err)
 		return;
 	}
 	if (err->fail == FAIL_NET) {
-		/* Half a line comes again, whole. A second half can not: its head was passed on. */
-		if (!l->cut)
-			buf_clear(&l->line);
 		reconnect(l, err);
 		return;
 	}
@@ -300,8 +300,6 @@ static void on_done(void *arg, struct kube_resp *resp, const struct err *err)
 	}
 	if (l->opts.follow && !l->opts.previous) {
 		/* A clean end may be a kubelet or a server that restarts. */
-		if (!l->cut)
-			buf_clear(&l->line);
 		ask_pod(l);
 		return;
 	}

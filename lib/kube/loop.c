@@ -409,7 +409,7 @@ static int64_t wait_ms(const struct loop *l, int64_t max_ms)
 int loop_once(struct loop *l, int64_t max_ms, struct err *err)
 {
 	CURLMcode rc;
-	bool any;
+	bool any = false;
 
 	/*
 	 * What was added since the last turn starts now, and may even fail now (a refused

@@ -35,7 +35,8 @@ Control port (JSON bodies):
     POST /objects   objects to create or replace as they are (one, a list, or {"items": []})
     DELETE /objects?path=/api/v1/namespaces/x/pods/y   removes one, with a DELETED event
     POST /logs      {"namespace", "pod", "container", "lines": ["text" or ["RFC 3339", "text"]],
-                     "end": true, "previous": true}: appends lines; end closes followers
+                     "end": true, "previous": true, "rest": "text"}: appends lines; end closes
+                    followers, after a last line without a newline when there is "rest"
     POST /drop      {"how": "close"|"reset"|"end"}: ends open watches and logs: without the end of
                     the chunked body, with a TCP reset, or properly
     POST /expire    watches and continue tokens from before this moment answer 410
@@ -812,7 +813,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.record['status'] = 200
         self.log()
         self.start_stream('text/plain', headers)
-        news = first
+        news, rest = first, ''
         while not self.server.stopping:
             for when, text in news:
                 line = (text if query.get('timestamps') != ['true'] else format_ns(when) + ' ' + text) + '\n'
@@ -820,6 +821,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
                 left -= min(left, len(line.encode()))
             with store.changed:
                 if not follow or left <= 0 or (log['end'] and at == len(log['lines'])):
+                    rest = log.get('rest') and format_ns(time.time_ns()) + ' ' + log['rest']
                     break
                 while at == len(log['lines']) and len(store.drops) == drops and not log['end'] and \
                         not self.server.stopping:
@@ -827,6 +829,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
                 news, at = [l for l in log['lines'][at:] if l[0] >= since], len(log['lines'])
             if not news and self.dropped(drops):
                 return
+        self.chunk(rest or '')
         self.end_stream()
 
     # -- one request
@@ -1053,6 +1056,7 @@ class Control(http.server.BaseHTTPRequestHandler):
                     when, text = (time.time_ns(), line) if isinstance(line, str) else (parse_time(line[0]), line[1])
                     log['lines'].append((when, text))
                 log['end'] = bool(body.get('end', log['end']))
+                log['rest'] = body.get('rest', '')
             elif path == '/drop':
                 store.drops.append((body or {}).get('how', 'close'))
             elif path == '/expire':

@@ -190,6 +190,23 @@ static void following_goes_on_until_the_container_ends(void **state)
 	end(&t);
 }
 
+static void a_last_line_needs_no_newline(void **state)
+{
+	struct told t;
+
+	begin(&t, (struct logs_opts){ .follow = true });
+	pod("\"terminated\":{\"exitCode\":0}");
+	control("/logs", "{\"namespace\":\"ns\",\"pod\":\"p\",\"container\":\"c\",\"end\":true,"
+			 "\"lines\":[\"one\"],\"rest\":\"two\"}");
+	fake_until(&fake, ended, &t);
+	assert_string_equal(buf_text(&t.text), "one|two|");
+	end(&t);
+	begin(&t, (struct logs_opts){ 0 });
+	fake_until(&fake, ended, &t);
+	assert_string_equal(buf_text(&t.text), "one|two|");
+	end(&t);
+}
+
 static bool two_connections(void *arg)
 {
 	return fake_count(&fake, "GET", "/log", NULL) >= 2;
@@ -306,6 +323,7 @@ int main(void)
 		CASE(tail_and_since_are_passed_on),
 		CASE(a_byte_limit_cuts_the_last_line),
 		CASE(following_goes_on_until_the_container_ends),
+		CASE(a_last_line_needs_no_newline),
 		CASE(a_broken_connection_loses_and_doubles_no_line),
 		CASE(a_pod_that_is_gone_ends_the_log),
 		CASE(an_error_is_the_servers_own),
