@@ -123,10 +123,24 @@ NEEDS='libc.so.6 libcrypto.so.3 libcurl.so.4 libcjson.so.1 libgcc_s.so.1 libm.so
 	END
 }
 
+@test "the image for CI has a shell, and checks manifests" {
+	[ "$(id -u)" -eq 0 ] || skip "not root: no chroot"
+	command -v busybox >/dev/null || skip "busybox is not installed"
+	cd "$TOP"
+	make -s validate-image BUILD="${BUILD:-build}"
+	cp -R "${BUILD:-build}/stage-validate" "$BATS_TEST_TMPDIR/root"
+	cp examples/elastic-training.yaml "$BATS_TEST_TMPDIR/root/"
+	chroot "$BATS_TEST_TMPDIR/root" /bin/sh -c 'kubectl-etjob validate -f elastic-training.yaml'
+}
+
 @test "the krew manifest has the archive's sum, and krew takes it" {
 	sum=$(sha256sum kubectl-etjob_*_linux_*.tar.gz | cut -d' ' -f1)
 	grep -q "sha256: \"$sum\"" etjob.krew.yaml
 	run grep -c @ etjob.krew.yaml
 	[ "$output" = 0 ]
 	tar -tzf kubectl-etjob_*_linux_*.tar.gz | grep -qx ./LICENSE
+	export KREW_ROOT=$BATS_TEST_TMPDIR/krew
+	"$("$TOP/tests/tools/tool" krew)" install --manifest=etjob.krew.yaml \
+		--archive="$(echo "$PWD"/kubectl-etjob_*_linux_*.tar.gz)"
+	PATH=$KREW_ROOT/bin:$PATH kubectl etjob version
 }
