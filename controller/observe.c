@@ -2,22 +2,20 @@
 #include "controller/observe.h"
 
 #include "base/limits.h"
+#include "controller/observe_int.h"
 #include "controller/trim.h"
 #include "etjob/names.h"
 #include "etjob/podspec.h"
 #include "wire/time.h"
 
-#define TAKEN_MOST_MS 60000 /* a taken name that nobody asks for again is forgotten */
-#define NEWER_MOST_MS 60000 /* an answer that no informer confirms is dropped after this */
-
-static void newer_free(struct newer *n)
+void observe_newer_free(struct newer *n)
 {
 	free(n->name);
 	cJSON_Delete(n->obj);
 	free(n);
 }
 
-static void taken_free(struct taken *t)
+void observe_taken_free(struct taken *t)
 {
 	free(t->name);
 	free(t);
@@ -30,7 +28,7 @@ static void rec_forget(struct rec *r)
 		struct taken *t = r->taken;
 
 		r->taken = t->next;
-		taken_free(t);
+		observe_taken_free(t);
 	}
 	strs_release(&r->fresh);
 	free(TAKE(r->uid));
@@ -52,7 +50,7 @@ static void rec_free(void *value)
 		struct newer *n = r->newer;
 
 		r->newer = n->next;
-		newer_free(n);
+		observe_newer_free(n);
 	}
 	strs_release(&r->gone);
 	strs_release(&r->deleted);
@@ -88,15 +86,15 @@ void observe_release(struct observe *o)
 	map_release(&o->nodes);
 }
 
-static const char *meta_str(const cJSON *obj, const char *key)
+const char *observe_meta(const cJSON *obj, const char *key)
 {
 	return json_get_str(json_get(obj, "metadata"), key, "");
 }
 
 static bool same(const cJSON *a, const cJSON *b)
 {
-	return str_eq(meta_str(a, "name"), meta_str(b, "name")) &&
-	       str_eq(meta_str(a, "namespace"), meta_str(b, "namespace")) &&
+	return str_eq(observe_meta(a, "name"), observe_meta(b, "name")) &&
+	       str_eq(observe_meta(a, "namespace"), observe_meta(b, "namespace")) &&
 	       str_eq(json_get_str(a, "kind", ""), json_get_str(b, "kind", ""));
 }
 
@@ -162,7 +160,7 @@ static const char *job_of(enum seen kind, const cJSON *obj)
 {
 	switch (kind) {
 	case SEEN_JOB:
-		return meta_str(obj, "name");
+		return observe_meta(obj, "name");
 	case SEEN_SCALEOUT:
 	case SEEN_SCALEIN:
 		return json_get_str(json_at(obj, "spec", "selector", NULL), "name", "");
@@ -175,9 +173,9 @@ static const char *job_of(enum seen kind, const cJSON *obj)
 	return json_get_str(json_at(obj, "metadata", "labels", NULL), LABEL_JOB, "");
 }
 
-static int64_t version(const cJSON *obj)
+int64_t observe_version(const cJSON *obj)
 {
-	return strtoll(meta_str(obj, "resourceVersion"), NULL, 10); /* digits from the server */
+	return strtoll(observe_meta(obj, "resourceVersion"), NULL, 10); /* digits from the server */
 }
 
 /* An informer delivered this: what we held because it was newer may go. */
@@ -187,24 +185,24 @@ static void settle_newer(struct rec *r, enum seen kind, const cJSON *old, const 
 
 	for (struct newer **at = &r->newer; *at;) {
 		struct newer *n = *at;
-		bool same_name = n->kind == kind && str_eq(n->name, meta_str(obj, "name"));
-		bool over =
-			same_name && (now ? version(now) >= version(n->obj)
-					  : str_eq(meta_str(old, "uid"), meta_str(n->obj, "uid")));
+		bool same_name = n->kind == kind && str_eq(n->name, observe_meta(obj, "name"));
+		bool over = same_name &&
+			    (now ? observe_version(now) >= observe_version(n->obj)
+				 : str_eq(observe_meta(old, "uid"), observe_meta(n->obj, "uid")));
 
 		if (!over) {
 			at = &n->next;
 			continue;
 		}
 		*at = n->next;
-		newer_free(n);
+		observe_newer_free(n);
 	}
 }
 
 /* All jobs of one name in all namespaces; a change of one concerns the others. */
 static int change_name(struct observe *o, const cJSON *old, const cJSON *now, struct err *err)
 {
-	const char *name = meta_str(now ? now : old, "name");
+	const char *name = observe_meta(now ? now : old, "name");
 	struct objs *all = map_get(&o->names, name);
 
 	if (!all) {
@@ -221,7 +219,7 @@ static int change_name(struct observe *o, const cJSON *old, const cJSON *now, st
 	for (size_t i = 0; i < all->n && (!old || !now); i++) {
 		AUTO(buf) struct buf key = BUF_INIT(LIMIT_TEXT);
 
-		buf_printf(&key, "%s/%s", meta_str(all->v[i], "namespace"), name);
+		buf_printf(&key, "%s/%s", observe_meta(all->v[i], "namespace"), name);
 		struct rec *other = map_get(&o->recs, buf_text(&key));
 
 		if (other)
@@ -236,9 +234,9 @@ static int change_job(struct observe *o, struct rec *r, const cJSON *old, const 
 		      struct err *err)
 {
 	r->job = now;
-	if (now && !str_eq(r->uid, meta_str(now, "uid"))) {
+	if (now && !str_eq(r->uid, observe_meta(now, "uid"))) {
 		rec_forget(r);
-		if (str_copy(meta_str(now, "uid"), &r->uid, err) < 0)
+		if (str_copy(observe_meta(now, "uid"), &r->uid, err) < 0)
 			return -1;
 	}
 	return change_name(o, old, now, err);
@@ -246,7 +244,7 @@ static int change_job(struct observe *o, struct rec *r, const cJSON *old, const 
 
 static int change_node(struct observe *o, const cJSON *old, const cJSON *now, struct err *err)
 {
-	const char *name = meta_str(now ? now : old, "name");
+	const char *name = observe_meta(now ? now : old, "name");
 	struct map_entry *e;
 
 	if (now && map_put(&o->nodes, name, (void *)(uintptr_t)now, err) < 0)
@@ -290,7 +288,7 @@ static int change_child(struct rec *r, enum seen kind, const cJSON *old, const c
 		return objs_change(&r->scalers, old, now, err);
 	case SEEN_POD:
 		if (!now)
-			strs_drop(&r->deleted, meta_str(old, "uid"));
+			strs_drop(&r->deleted, observe_meta(old, "uid"));
 		return objs_change(&r->pods, old, now, err);
 	case SEEN_SERVICE:
 		r->service = now;
@@ -323,12 +321,13 @@ int observe_change(struct observe *o, enum seen kind, const cJSON *old, const cJ
 	}
 	if (!job[0])
 		return 0;
-	r = rec_need(o, meta_str(obj, "namespace"), job, err);
+	r = rec_need(o, observe_meta(obj, "namespace"), job, err);
 	if (!r)
 		return -1;
 	settle_newer(r, kind, old, now);
-	if (r->busy && old && (!now || !str_eq(meta_str(old, "uid"), meta_str(now, "uid"))) &&
-	    strs_add(&r->gone, meta_str(old, "uid"), err) < 0)
+	if (r->busy && old &&
+	    (!now || !str_eq(observe_meta(old, "uid"), observe_meta(now, "uid"))) &&
+	    strs_add(&r->gone, observe_meta(old, "uid"), err) < 0)
 		return -1;
 	if ((kind == SEEN_JOB ? change_job(o, r, old, now, err)
 			      : change_child(r, kind, old, now, err)) < 0)
@@ -341,15 +340,15 @@ int observe_written(struct rec *rec, enum seen kind, cJSON *obj, int64_t mono_ms
 {
 	struct newer *n;
 
-	if (strs_has(&rec->gone, meta_str(obj, "uid"))) {
+	if (strs_has(&rec->gone, observe_meta(obj, "uid"))) {
 		cJSON_Delete(obj);
 		return 0;
 	}
 	trim_for(kind)(obj);
 	for (n = rec->newer; n; n = n->next) {
-		if (n->kind != kind || !str_eq(n->name, meta_str(obj, "name")))
+		if (n->kind != kind || !str_eq(n->name, observe_meta(obj, "name")))
 			continue;
-		if (version(obj) >= version(n->obj)) {
+		if (observe_version(obj) >= observe_version(n->obj)) {
 			cJSON_Delete(n->obj);
 			n->obj = obj;
 			n->since_ms = mono_ms;
@@ -359,7 +358,7 @@ int observe_written(struct rec *rec, enum seen kind, cJSON *obj, int64_t mono_ms
 		return 0;
 	}
 	n = calloc(1, sizeof(*n));
-	if (!n || str_copy(meta_str(obj, "name"), &n->name, err) < 0) {
+	if (!n || str_copy(observe_meta(obj, "name"), &n->name, err) < 0) {
 		free(n);
 		cJSON_Delete(obj);
 		return err_nomem(err);
@@ -414,7 +413,7 @@ void observe_free(struct rec *rec, const char *kind, const char *name)
 		if (!str_eq(t->kind, kind) || !str_eq(t->name, name))
 			continue;
 		*at = t->next;
-		taken_free(t);
+		observe_taken_free(t);
 		return;
 	}
 }
@@ -422,232 +421,6 @@ void observe_free(struct rec *rec, const char *kind, const char *name)
 void observe_quiet(struct rec *rec)
 {
 	strs_release(&rec->gone);
-}
-
-/* obj as an informer has it, or what a write of ours returned where that is newer. */
-static const cJSON *newest(const struct rec *r, enum seen kind, const cJSON *obj)
-{
-	for (const struct newer *n = r->newer; n; n = n->next) {
-		if (n->kind == kind && str_eq(n->name, meta_str(obj, "name")))
-			return version(n->obj) > version(obj) ? n->obj : obj;
-	}
-	return obj;
-}
-
-static bool has_name(const struct objs *o, const char *name)
-{
-	for (size_t i = 0; i < o->n; i++) {
-		if (str_eq(meta_str(o->v[i], "name"), name))
-			return true;
-	}
-	return false;
-}
-
-static void expire(struct rec *r, int64_t mono_ms)
-{
-	for (struct newer **at = &r->newer; *at;) {
-		struct newer *n = *at;
-
-		if (mono_ms - n->since_ms < NEWER_MOST_MS) {
-			at = &n->next;
-			continue;
-		}
-		*at = n->next;
-		newer_free(n);
-	}
-	for (struct taken **at = &r->taken; *at;) {
-		struct taken *t = *at;
-
-		if (mono_ms < t->until_ms + TAKEN_MOST_MS) {
-			at = &t->next;
-			continue;
-		}
-		*at = t->next;
-		taken_free(t);
-	}
-}
-
-static void add_blocked(struct world *w, const char *kind, const char *name, bool deleting)
-{
-	w->blocked[w->nblocked++] =
-		(struct blocked){ .kind = kind, .name = name, .deleting = deleting };
-}
-
-static void add_pod(struct observe *o, const struct rec *r, const cJSON *obj, struct world *w)
-{
-	const char *node = json_get_str(json_get(obj, "spec"), "nodeName", "");
-	AUTO(buf) struct buf launcher = BUF_INIT(256);
-	struct pod pod;
-
-	pod_view(obj, node[0] ? map_get(&o->nodes, node) : NULL, r->name, w->job.uid, &pod);
-	if (strs_has(&r->deleted, pod.uid) && !pod.deletion_ms) {
-		/* We deleted it and the informer does not know yet. */
-		pod.deletion_ms = pod.created_ms ? pod.created_ms : 1;
-		pod.going = true;
-		pod.ready = false;
-	}
-	name_launcher(r->name, &launcher);
-	bool is_launcher = str_eq(pod.name, buf_text(&launcher));
-
-	if (!pod.ours) {
-		if (is_launcher || pod.index >= 0)
-			add_blocked(w, "Pod", pod.name, pod.deletion_ms != 0);
-	} else if (is_launcher) {
-		w->launcher = pod;
-	} else if (pod.index >= 0) {
-		w->workers[w->nworkers++] = pod;
-	}
-}
-
-static int by_index(const void *a, const void *b)
-{
-	const struct pod *x = a, *y = b;
-
-	return (x->index > y->index) - (x->index < y->index);
-}
-
-static void fill_pods(struct observe *o, struct rec *r, struct world *w)
-{
-	for (size_t i = 0; i < r->pods.n; i++)
-		add_pod(o, r, newest(r, SEEN_POD, r->pods.v[i]), w);
-	for (const struct newer *n = r->newer; n; n = n->next) {
-		if (n->kind == SEEN_POD && !has_name(&r->pods, n->name))
-			add_pod(o, r, n->obj, w);
-	}
-	if (w->nworkers)
-		qsort(w->workers, w->nworkers, sizeof(*w->workers), by_index);
-}
-
-static void fill_scalers(struct rec *r, struct world *w)
-{
-	for (size_t i = 0; i < r->scalers.n; i++) {
-		const cJSON *obj = r->scalers.v[i];
-		enum seen kind = str_eq(json_get_str(obj, "kind", ""), KIND_SCALEOUT)
-					 ? SEEN_SCALEOUT
-					 : SEEN_SCALEIN;
-
-		scaler_view(newest(r, kind, obj), &w->scalers[w->nscalers++]);
-	}
-	if (w->nscalers)
-		qsort(w->scalers, w->nscalers, sizeof(*w->scalers), scaler_order);
-}
-
-/* The store's object or a newer answer, if it is the job's; else the name is in other hands. */
-static const cJSON *child(struct rec *r, enum seen kind, const cJSON *obj, const char *word,
-			  struct world *w)
-{
-	if (obj) {
-		obj = newest(r, kind, obj);
-	} else {
-		for (const struct newer *n = r->newer; n; n = n->next)
-			obj = n->kind == kind ? n->obj : obj;
-	}
-	if (!obj || podspec_is_ours(&w->job, obj))
-		return obj;
-	add_blocked(w, word, meta_str(obj, "name"), meta_str(obj, "deletionTimestamp")[0] != '\0');
-	return NULL;
-}
-
-/* Of two jobs of one name, does a come first? */
-static bool older(const cJSON *a, const cJSON *b)
-{
-	int64_t ta = 0, tb = 0;
-	bool known = time_get(meta_str(a, "creationTimestamp"), &ta) &&
-		     time_get(meta_str(b, "creationTimestamp"), &tb);
-
-	if (known && ta != tb)
-		return ta < tb;
-	return strcmp(meta_str(a, "uid"), meta_str(b, "uid")) < 0;
-}
-
-static const char *find_rival(const struct observe *o, const struct rec *r, const cJSON *job)
-{
-	const struct objs *all = o->unique_cluster ? map_get(&o->names, r->name) : NULL;
-
-	for (size_t i = 0; all && i < all->n; i++) {
-		const char *ns = meta_str(all->v[i], "namespace");
-
-		if (!str_eq(ns, r->ns) && older(all->v[i], job))
-			return ns;
-	}
-	return NULL;
-}
-
-static int make_room(struct rec *r, struct world *w, struct err *err)
-{
-	size_t pods = r->pods.n, taken = 2;
-
-	for (const struct newer *n = r->newer; n; n = n->next)
-		pods += n->kind == SEEN_POD;
-	for (const struct taken *t = r->taken; t; t = t->next)
-		taken++;
-	w->workers = calloc(pods + 1, sizeof(*w->workers));
-	w->scalers = calloc(r->scalers.n + 1, sizeof(*w->scalers));
-	w->blocked = calloc(pods + taken, sizeof(*w->blocked));
-	if (w->workers && w->scalers && w->blocked)
-		return 0;
-	world_release(w);
-	return err_nomem(err);
-}
-
-static void fill_memory(struct rec *r, int64_t mono_ms, struct world *w)
-{
-	w->group = r->group;
-	w->secret = r->secret;
-	w->secret_recent = r->secret && mono_ms - r->secret_ms < 60000;
-	w->fresh = &r->fresh;
-	w->create_after_ms = r->create_after_ms;
-	w->refused = r->refused;
-	w->launcher_gone = r->launcher_gone;
-	w->script_uid = r->script_uid;
-	w->script = r->script;
-	w->script_tries = r->script_tries;
-	w->script_message = r->script_message;
-	if (w->launcher.obj && str_eq(r->log_uid, w->launcher.uid)) {
-		w->log_known = r->log_known;
-		w->log = r->log;
-	}
-	for (const struct taken *t = r->taken; t; t = t->next) {
-		add_blocked(w, t->kind, t->name, t->deleting);
-		w->blocked[w->nblocked - 1].retry = mono_ms >= t->until_ms;
-	}
-}
-
-int observe_world(struct observe *o, struct rec *rec, int64_t mono_ms, struct world *out,
-		  struct err *err)
-{
-	struct world w = WORLD_INIT;
-
-	expire(rec, mono_ms);
-	if (make_room(rec, &w, err) < 0)
-		return -1;
-	w.ns = rec->ns;
-	w.name = rec->name;
-	w.allow_scripts = o->allow_scripts;
-	if (rec->job) {
-		const cJSON *job = newest(rec, SEEN_JOB, rec->job);
-
-		job_view(job, &w.job);
-		w.rival = find_rival(o, rec, job);
-		w.service = child(rec, SEEN_SERVICE, rec->service, "Service", &w);
-		w.config = child(rec, SEEN_CONFIG, rec->config, "ConfigMap", &w);
-		fill_pods(o, rec, &w);
-		fill_memory(rec, mono_ms, &w);
-	}
-	fill_scalers(rec, &w);
-	*out = w;
-	return 0;
-}
-
-int64_t observe_wake_ms(const struct rec *rec)
-{
-	int64_t at = INT64_MAX;
-
-	for (const struct newer *n = rec->newer; n; n = n->next) {
-		if (n->since_ms + NEWER_MOST_MS < at)
-			at = n->since_ms + NEWER_MOST_MS;
-	}
-	return at;
 }
 
 bool observe_forget(struct observe *o, struct rec *rec)

@@ -116,6 +116,22 @@ void hosts_write(struct plan *p, const char *text);
 void hosts_text(const struct plan *p, const struct strs *names, struct buf *out);
 void hosts_revision(const char *text, char out[17]);
 
+/* One scaler (plan_scaler.c). */
+int64_t scaler_size(const struct scaler *s); /* workers that it adds or removes; 0: not said */
+const char *scaler_kind(const struct scaler *s);
+int64_t scaler_started_ms(const struct plan *p, const struct scaler *s);
+/* Writes its status: it begins with these pods, or it ends; pods NULL: as they were. */
+void scaler_begin(struct plan *p, const struct scaler *s, const struct strs *pods);
+void scaler_end(struct plan *p, const struct scaler *s, bool ok, const char *reason,
+		const char *message, const struct strs *pods);
+/* "namespace/name", and whether the job's status says so. */
+void scaler_current_name(const struct scaler *s, struct buf *out);
+bool scaler_is_current(const struct plan *p, const struct scaler *s);
+bool scaler_owned(const struct scaler *s); /* by some job */
+enum scaler_gate { GATE_OPEN, GATE_WAITS, GATE_FAILED };
+enum scaler_gate scaler_gate(struct plan *p, const struct scaler *s);
+void scaler_script_failed(struct plan *p, const struct scaler *s);
+
 /* Scaling (plan_scale.c). */
 void scale_plan(struct plan *p);
 void scale_fail_all(struct plan *p, const char *reason, const char *message);

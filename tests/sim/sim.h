@@ -123,6 +123,16 @@ PRINTF(2, 3) void sim_broken(struct sim *s, const char *fmt, ...);
 void sim_need(bool ok);
 void sim_time(const struct sim *s, char *out);
 
+/* net.c: a controller's process, its informers, the network. */
+void ctl_start(struct sim *s, int index);
+void ctl_stop(struct sim *s, int index);
+void call_execute(struct sim *s, size_t i);
+void call_answer(struct sim *s, size_t i);
+void call_drop(struct sim *s, size_t i);
+void network_step(struct sim *s);
+void deliver(struct controller *ctl, int kind);
+bool is_seen(int kind); /* a kind that the controller watches */
+
 /* api.c: the model API server. */
 cJSON *api_find(struct sim *s, int kind, const char *ns, const char *name);
 /* Takes obj; gives it uid, resourceVersion and creationTimestamp. NULL: the name is taken. */
