@@ -7,7 +7,7 @@
 static const struct opt options[] = {
 	OPT_STR(struct scaling_opts, name, 0, "name", "NAME", "name of the job, instead of the argument"),
 	OPT_INT(struct scaling_opts, count, 0, "count", "N", 1, INT32_MAX, "workers to take away (default 1)"),
-	OPT_CSV(struct scaling_opts, pods, 0, "pods", "POD,...", "these workers, instead of a number"),
+	OPT_CSV(struct scaling_opts, pods, 0, "pods", "POD,...", "these workers (worker-2, or whole names), instead of a number"),
 	OPT_SECS(struct scaling_opts, timeout_s, 0, "timeout", "longest time for the workers to leave"),
 	OPT_BOOL(struct scaling_opts, wait, 0, "wait", "wait for the end, and fail when the scaling does"),
 	OPT_LIST(struct scaling_opts, env, 'e', "env", "NAME=VALUE", "environment variable of the script, may be repeated"),

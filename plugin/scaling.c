@@ -52,9 +52,16 @@ static int add_amount(const struct scaling *s, cJSON *spec, struct err *err)
 		return json_set_int(amount, "count", s->count, err);
 	if (!(list = json_need_array(amount, "podNames", err)))
 		return -1;
-	for (size_t i = 0; i < s->o->pods.n; i++)
-		if (json_append_str(list, s->o->pods.v[i], err) < 0)
+	for (size_t i = 0; i < s->o->pods.n; i++) {
+		const char *pod = s->o->pods.v[i];
+		AUTO(buf) struct buf name = BUF_INIT(LIMIT_TEXT);
+
+		/* "worker-2" is short for it, as in logs -i */
+		buf_printf(&name, "%s%s%s", str_starts(pod, ROLE_WORKER "-") ? s->job : "",
+			   str_starts(pod, ROLE_WORKER "-") ? "-" : "", pod);
+		if (buf_check(&name, err) < 0 || json_append_str(list, buf_text(&name), err) < 0)
 			return -1;
+	}
 	return 0;
 }
 

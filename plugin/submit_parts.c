@@ -153,6 +153,17 @@ static int set_resource(cJSON *container, const char *flag, const char *name, co
 	return json_set_str(requests, name, value, err);
 }
 
+/* --gpus=0 over a file that asks for some. */
+static void drop_gpus(cJSON *container)
+{
+	cJSON *resources = json_get_mut(container, "resources");
+
+	if (json_get(resources, "limits"))
+		json_del(json_get_mut(resources, "limits"), "nvidia.com/gpu");
+	if (json_get(resources, "requests"))
+		json_del(json_get_mut(resources, "requests"), "nvidia.com/gpu");
+}
+
 static int no_gpus(cJSON *container, struct err *err)
 {
 	cJSON *env = json_need_array(container, "env", err), *e = cJSON_CreateObject();
@@ -193,6 +204,8 @@ int parts_resources(const struct submit_in *in, struct role *r, struct err *err)
 		return -1;
 	if (r->launcher)
 		return 0;
+	if (in->base && o->gpus == 0)
+		drop_gpus(r->container);
 	(void)snprintf(gpus, sizeof(gpus), "%" PRId64, o->gpus); /* 32 bytes hold any int64 */
 	if (o->gpus > 0 && set_resource(r->container, "gpus", "nvidia.com/gpu", gpus, err) < 0)
 		return -1;

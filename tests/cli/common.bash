@@ -55,7 +55,11 @@ fresh_api() {
 		(if $m.namespace then "/namespaces/" + $m.namespace else "" end) + "/" +
 		({"TrainingJob":"trainingjobs","ScaleOut":"scaleouts","ScaleIn":"scaleins","Pod":"pods",
 		  "Event":"events","ConfigMap":"configmaps","Node":"nodes","ResourceQuota":"resourcequotas",
-		  "Deployment":"deployments","Service":"services","Namespace":"namespaces"}[.kind] // "unknown")
+		  "Deployment":"deployments","Service":"services","Namespace":"namespaces",
+		  "CustomResourceDefinition":"customresourcedefinitions","Lease":"leases",
+		  "MutatingWebhookConfiguration":"mutatingwebhookconfigurations",
+		  "ValidatingWebhookConfiguration":"validatingwebhookconfigurations",
+		  "EndpointSlice":"endpointslices"}[.kind] // "unknown")
 		+ "/" + $m.name'); do
 		case $path in */unknown/*) ;; *) control DELETE "/objects?path=$path" >/dev/null ;; esac
 	done

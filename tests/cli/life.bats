@@ -62,6 +62,14 @@ PATCH $JOBS/a/scale?fieldManager=kubectl-etjob 200"
 	same writes "$(requests | grep -c PATCH || true)" 0
 }
 
+@test "scalein --pods takes whole names and their ends" {
+	put "$(job a)"
+	etjob 0 scalein a --pods=a-worker-2,worker-1 -q
+	same pods "$(control GET /objects | jq -c '.[] | select(.kind == "ScaleIn").spec.toDelete')" '{"podNames":["a-worker-2","a-worker-1"]}'
+	etjob 1 scalein a --pods=a-worker-7
+	[[ $stderr == 'error: spec.toDelete.podNames[0]: '* ]]
+}
+
 @test "scaleout --wait follows to the end" {
 	put "$(job a)"
 	in_background scaleout a --wait

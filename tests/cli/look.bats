@@ -144,6 +144,92 @@ pod/a-worker-0'
 	err_is 'error: kubectl is not on the PATH: exec and attach use it'
 }
 
+# well: a cluster in which etjob is as it should be.
+well() {
+	local ca
+	openssl req -x509 -newkey rsa:2048 -nodes -keyout /dev/null -subj /CN=ca -days 30 2>/dev/null >"$BATS_FILE_TMPDIR/ca"
+	ca=$(base64 -w0 "$BATS_FILE_TMPDIR/ca")
+	"$ETJOB" install --dry-run -o json | jq -c --arg ca "$ca" '.items[] |
+		if .kind | test("WebhookConfiguration") then .webhooks[].clientConfig.caBundle = $ca
+		elif .kind == "Deployment" then .status = {availableReplicas: .spec.replicas}
+		else . end | select(.kind | test("WebhookConfiguration|Deployment|CustomResourceDefinition"))' >"$BATS_FILE_TMPDIR/objects"
+	while read -r object; do put "$object"; done <"$BATS_FILE_TMPDIR/objects"
+	put '{"apiVersion":"discovery.k8s.io/v1","kind":"EndpointSlice","metadata":{"name":"s","namespace":"etjob-system","labels":{"kubernetes.io/service-name":"etjob-webhook"}},"endpoints":[{"conditions":{"ready":true}}]}' \
+		"$(jq -nc --arg at "$(date -u +%FT%T.000000Z)" '{apiVersion: "coordination.k8s.io/v1", kind: "Lease", metadata: {name: "etjob-controller", namespace: "etjob-system"}, spec: {holderIdentity: "pod-1", renewTime: $at}}')"
+	rule "{\"method\": \"POST\", \"path\": \".*/selfsubjectaccessreviews\", \"times\": -1, \"status\": 201, \"body\": \"{\\\"status\\\": {\\\"allowed\\\": true}}\", \"content_type\": \"application/json\"}"
+	rule "{\"method\": \"POST\", \"path\": \".*/trainingjobs\", \"times\": -1, \"status\": 422, \"reason\": \"Invalid\", \"message\": \"admission webhook denied the request: env\"}"
+	rule "{\"method\": \"POST\", \"path\": \".*/configmaps\", \"times\": -1, \"status\": 201, \"body\": \"{\\\"metadata\\\": {\\\"creationTimestamp\\\": \\\"$(date -u +%FT%TZ)\\\"}}\", \"content_type\": \"application/json\"}"
+}
+
+rule() {
+	control POST /rules "[$1]" >/dev/null
+}
+
+# finds CHECK TEXT: doctor fails, and this is the only thing that it finds, with something to do.
+finds() {
+	etjob 1 doctor -o json
+	same "findings of $1" "$(jq -r '.findings[] | select(.status != "ok") | .check' <<<"$output" | sort -u)" "$1"
+	[[ $(jq -r '.findings[] | select(.status != "ok").message' <<<"$output") == *"$2"* ]] || { echo "no \"$2\" in $output"; return 1; }
+	same fixes "$(jq '[.findings[] | select(.status != "ok" and .fix == null)] | length' <<<"$output")" 0
+}
+
+@test "doctor: all is well" {
+	well
+	etjob 0 doctor
+	same bad "$(grep -cv '^ok ' <<<"$output" || true)" 0
+}
+
+@test "doctor finds a missing and an old CRD" {
+	well
+	put "$(jq -c 'select(.kind == "CustomResourceDefinition" and .metadata.name == "scaleouts.kai.alibabacloud.com") | del(.spec.versions[0].subresources)' "$BATS_FILE_TMPDIR/objects")"
+	finds crd 'scaleouts.kai.alibabacloud.com is of another version: spec.versions[0].subresources'
+	control DELETE '/objects?path=/apis/apiextensions.k8s.io/v1/customresourcedefinitions/scaleouts.kai.alibabacloud.com' >/dev/null
+	finds crd 'scaleouts.kai.alibabacloud.com is missing'
+}
+
+@test "doctor finds a webhook that is down, has a wrong CA, or no endpoint" {
+	well
+	local text
+	for text in 'connect: connection refused' 'x509: certificate signed by unknown authority' 'x509: certificate has expired or is not yet valid' 'no endpoints available for service \"etjob-webhook\"' 'context deadline exceeded'; do
+		rule "{\"method\": \"POST\", \"path\": \".*/trainingjobs\", \"status\": 500, \"reason\": \"InternalError\", \"message\": \"failed calling webhook: $text\"}"
+		finds probe "${text//\\/}"
+	done
+	put '{"apiVersion":"discovery.k8s.io/v1","kind":"EndpointSlice","metadata":{"name":"s","namespace":"etjob-system","labels":{"kubernetes.io/service-name":"etjob-webhook"}},"endpoints":[{"conditions":{"ready":false}}]}'
+	finds endpoints 'no pod of the webhook is ready'
+}
+
+@test "doctor finds an expired certificate" {
+	well
+	openssl req -x509 -newkey rsa:2048 -nodes -keyout /dev/null -subj /CN=ca -days -1 2>/dev/null >"$BATS_TEST_TMPDIR/old" || skip 'this openssl makes no expired certificate'
+	put "$(jq -c --arg ca "$(base64 -w0 "$BATS_TEST_TMPDIR/old")" 'select(.kind == "ValidatingWebhookConfiguration") | .webhooks[].clientConfig.caBundle = $ca' "$BATS_FILE_TMPDIR/objects")"
+	finds certificate 'has expired'
+}
+
+@test "doctor finds a missing right" {
+	well
+	rule '{"method": "POST", "path": ".*/selfsubjectaccessreviews", "status": 201, "body": "{\"status\": {\"allowed\": false}}", "content_type": "application/json"}'
+	finds rights 'you may not in namespace "default": create trainingjobs'
+}
+
+@test "doctor finds that no controller leads" {
+	well
+	put '{"apiVersion":"coordination.k8s.io/v1","kind":"Lease","metadata":{"name":"etjob-controller","namespace":"etjob-system"},"spec":{"holderIdentity":"pod-1","renewTime":"2026-01-01T00:00:00.000000Z"}}'
+	finds controller 'the controller pod-1 was last alive'
+}
+
+@test "doctor finds et-operator beside ours" {
+	well
+	put '{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"et-operator","namespace":"kube-ai"},"spec":{"replicas":1}}'
+	finds neighbours 'et-operator runs beside our controller (kube-ai/et-operator)'
+}
+
+@test "doctor finds clocks that differ" {
+	well
+	rule '{"method": "POST", "path": ".*/configmaps", "status": 201, "body": "{\"metadata\": {\"creationTimestamp\": \"2026-01-01T00:00:00Z\"}}", "content_type": "application/json"}'
+	etjob 0 doctor -o json
+	[[ $(jq -r '.findings[] | select(.check == "clock") | .status + ": " + .message' <<<"$output") == "warning: this machine's clock is "*' s ahead of the server'"'"'s' ]]
+}
+
 @test "doctor on a server without etjob" {
 	etjob 1 doctor -o json
 	same failed "$(jq -c '[.findings[] | select(.status == "failed").check] | unique' <<<"$output")" '["controller","crd","deployment","endpoints","probe","webhook"]'

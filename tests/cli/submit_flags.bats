@@ -346,6 +346,9 @@ made() {
 	etjob 0 template -f "$BATS_TEST_TMPDIR/job.yaml" m --image=j --workers=5 --gpus=1 -e A=1 -o json other
 	same changed "$(made '[.metadata.name, .spec.etReplicaSpecs.worker.replicas, (.spec.etReplicaSpecs[].template.spec.containers[0].image), .spec.etReplicaSpecs.launcher.template.spec.containers[0].command[2], .spec.etReplicaSpecs.worker.template.spec.containers[0].resources.limits]')" \
 		'["m",5,"j","j","other",{"nvidia.com/gpu":"1"}]'
+	printf '%s\n' "$output" >"$BATS_TEST_TMPDIR/gpu.json"
+	etjob 0 template -f "$BATS_TEST_TMPDIR/gpu.json" --gpus=0 -o json
+	same gpus "$(made '.spec.etReplicaSpecs.worker.template.spec.containers[0].resources')" '{"limits":{},"requests":{}}'
 }
 
 @test "wrong use is told in one line, with status 2" {
