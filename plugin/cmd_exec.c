@@ -62,12 +62,21 @@ static int add_connection(const struct cmd_ctx *ctx, struct strs *argv, struct e
 			err, FAIL_USAGE,
 			"exec and attach run kubectl, which would show --token and --password to other "
 			"users: put the credentials into a kubeconfig");
+	if (g->proxy_url)
+		return err_set(
+			err, FAIL_USAGE,
+			"exec and attach run kubectl, which has no --proxy-url: put it into the kubeconfig");
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
 		if (rows[i].value && add(argv, rows[i].flag, rows[i].value, err) < 0)
 			return -1;
 	for (size_t i = 0; i < g->as_group.n; i++)
 		if (add(argv, "--as-group=", g->as_group.v[i], err) < 0)
 			return -1;
+	for (size_t i = 0; i < g->as_extra.n; i++)
+		if (add(argv, "--as-user-extra=", g->as_extra.v[i], err) < 0)
+			return -1;
+	if (g->no_compression && add(argv, "--disable-compression", NULL, err) < 0)
+		return -1;
 	if (g->insecure && add(argv, "--insecure-skip-tls-verify", NULL, err) < 0)
 		return -1;
 	return add(argv, "--namespace=", ctx_ns(ctx), err);

@@ -35,7 +35,7 @@ const struct opt submit_options[] = {
 	OPT_GROUP("Workers"),
 	OPT_INT(S, workers, 0, "workers", "N", 1, INT32_MAX, "workers to start with (default 1)"),
 	OPT_INT(S, min_workers, 0, "min-workers", "N", 1, INT32_MAX, "least number of workers (default 1)"),
-	OPT_INT(S, max_workers, 0, "max-workers", "N", 1, INT32_MAX, "largest number of workers (default no limit)"),
+	OPT_INT(S, max_workers, 0, "max-workers", "N", 1, INT32_MAX, "largest number of workers (default 1000)"),
 	OPT_INT(S, slots, 0, "slots-per-worker", "N", 1, INT32_MAX,
 		"processes a worker runs (default its GPUs, else 1)"),
 	OPT_ENUM(S, start_policy, 0, "start-policy", "All|Minimum",

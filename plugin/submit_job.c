@@ -116,12 +116,16 @@ static int set_defaults(const struct submit_in *in, cJSON *job, struct role role
 	const struct submit_opts *o = in->o;
 	cJSON *spec = json_need_object(job, "spec", err);
 	struct role *w = &roles[1];
+	int64_t most = o->workers > WORKERS_UNBOUNDED ? o->workers : WORKERS_UNBOUNDED;
 
+	if (o->max_workers >= 0)
+		most = o->max_workers;
 	if (!spec || json_set_str(spec, "cleanPodPolicy", "Running", err) < 0 ||
 	    json_set_int(roles[0].replica, "replicas", 1, err) < 0 ||
 	    json_set_int(w->replica, "replicas", o->workers < 0 ? 1 : o->workers, err) < 0 ||
 	    json_set_int(w->replica, "minReplicas", o->min_workers < 0 ? 1 : o->min_workers, err) <
 		    0 ||
+	    json_set_int(w->replica, "maxReplicas", most, err) < 0 ||
 	    json_set_int(spec, "backoffLimit", o->backoff_limit < 0 ? 6 : o->backoff_limit, err) <
 		    0)
 		return -1;

@@ -114,7 +114,9 @@ static void warn_command(struct check *c, const struct job *j)
 		check_warn(c,
 			   "the command multiplies by ${gpus}, which is 0 as the workers ask for "
 			   "none: -np becomes 0");
-	int64_t most = j->max_given && j->max > j->replicas ? j->max : j->replicas;
+	/* arena writes its "no bound" where the user gave none */
+	bool bounded = j->max_given && j->max != WORKERS_UNBOUNDED;
+	int64_t most = bounded && j->max > j->replicas ? j->max : j->replicas;
 	if (most > GLOO_WORKERS && !find_env(first, "HOROVOD_GLOO_TIMEOUT_SECONDS") &&
 	    !strstr(buf_text(&command), "--gloo-timeout-seconds"))
 		check_warn(c,

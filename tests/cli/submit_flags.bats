@@ -23,9 +23,9 @@ made() {
 	same object "$(made '.spec.etReplicaSpecs.worker.replicas')" '4'
 }
 
-@test "--workers left out is one, at least one, no upper bound" {
+@test "--workers left out is one, at least one, at most 1000" {
 	etjob 0 template n --image=i -o json run
-	same object "$(made '.spec.etReplicaSpecs.worker | del(.template)')" '{"minReplicas":1,"replicas":1}'
+	same object "$(made '.spec.etReplicaSpecs.worker | del(.template)')" '{"maxReplicas":1000,"minReplicas":1,"replicas":1}'
 }
 
 @test "--min-workers" {
