@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Who a client is to the server, and how it gets there: credentials, TLS, proxies. */
+#include <errno.h>
+
 #include "base/file.h"
 #include "fake.h"
+#include "kube/auth.h"
 #include "kube/client.h"
 #include "unit.h"
 
@@ -216,17 +219,23 @@ static void the_servers_own_certificate_will_do_as_authority(void **state)
 }
 
 /* Writes a credential plugin that counts its runs: the nth gives the token "Tn". */
-static void write_plugin(char *plugin, size_t size)
+static void write_plugin(char *plugin, size_t size, const char *more)
 {
 	char script[1024];
 	struct err err = ERR_INIT;
+	char calls[128];
+
+	/* Each case counts from one. */
+	(void)snprintf(calls, sizeof(calls), "%s/calls", fake.dir);
+	if (unlink(calls) < 0)
+		assert_int_equal(errno, ENOENT);
 
 	(void)snprintf(plugin, size, "%s/plugin", fake.dir);
 	(void)snprintf(script, sizeof(script),
 		       "#!/bin/sh\necho x >> %s/calls\nn=$(wc -l < %s/calls)\n"
 		       "echo '{\"kind\":\"ExecCredential\",\"apiVersion\":\"client.authentication."
-		       "k8s.io/v1\",\"status\":{\"token\":\"T'$((n))'\"}}'\n",
-		       fake.dir, fake.dir);
+		       "k8s.io/v1\",\"status\":{\"token\":\"T'$((n))'\"%s}}'\n",
+		       fake.dir, fake.dir, more);
 	unit_assert_ok(file_write(plugin, script, strlen(script), 0700, &err), &err);
 }
 
@@ -247,7 +256,7 @@ static void a_401_runs_the_exec_plugin_once_more(void **state)
 	AUTO(kube_resp) struct kube_resp two = { 0 };
 	AUTO(kube_resp) struct kube_resp three = { 0 };
 
-	write_plugin(plugin, sizeof(plugin));
+	write_plugin(plugin, sizeof(plugin), "");
 	unit_assert_ok(json_set_str(exec, "command", plugin, &err), &err);
 	c.token = NULL;
 	c.exec = exec;
@@ -267,6 +276,76 @@ static void a_401_runs_the_exec_plugin_once_more(void **state)
 	assert_int_equal(fake_count(&fake, "GET", "/version", NULL), 5);
 }
 
+/* --- with a clock of our own ---------------------------------------------- */
+
+struct fixed {
+	struct clock clock;
+	int64_t ms;
+};
+
+static int64_t fixed_ms(const struct clock *c)
+{
+	return ((const struct fixed *)c->arg)->ms;
+}
+
+static void assert_header(struct auth *a, const char *want)
+{
+	AUTO(buf) struct buf header = BUF_INIT(4096);
+	struct err err = ERR_INIT;
+
+	unit_assert_ok(auth_prepare(a, &err), &err);
+	unit_assert_ok(auth_header(a, &header, &err), &err);
+	assert_string_equal(buf_text(&header), want);
+}
+
+static void a_token_file_is_read_again_each_minute(void **state)
+{
+	struct fixed time = { .ms = 5 };
+	struct kube_config c = KUBE_CONFIG_INIT;
+	struct err err = ERR_INIT;
+	char path[128];
+	struct auth a;
+
+	time.clock = (struct clock){ .wall_ms = fixed_ms, .mono_ms = fixed_ms, .arg = &time };
+	(void)snprintf(path, sizeof(path), "%s/token", fake.dir);
+	c.token_file = path;
+	auth_init(&a, &c, &time.clock);
+	unit_assert_ok(file_write(path, "one\n", 4, 0600, &err), &err);
+	assert_header(&a, "Bearer one");
+	unit_assert_ok(file_write(path, "two\n", 4, 0600, &err), &err);
+	time.ms += 59999;
+	assert_header(&a, "Bearer one");
+	time.ms += 1;
+	assert_header(&a, "Bearer two");
+	/* A file that is gone for a moment is no reason to have no token. */
+	assert_int_equal(unlink(path), 0);
+	time.ms += 60000;
+	assert_header(&a, "Bearer two");
+	auth_release(&a);
+}
+
+static void a_plugin_runs_again_only_when_its_answer_expired(void **state)
+{
+	struct fixed time = { .ms = INT64_C(1767323044999) };
+	struct kube_config c = KUBE_CONFIG_INIT;
+	struct err err = ERR_INIT;
+	AUTO_JSON cJSON *exec = unit_json("{\"apiVersion\":\"client.authentication.k8s.io/v1\","
+					  "\"interactiveMode\":\"Never\"}");
+	char plugin[128];
+	struct auth a;
+
+	time.clock = (struct clock){ .wall_ms = fixed_ms, .mono_ms = fixed_ms, .arg = &time };
+	write_plugin(plugin, sizeof(plugin), ",\"expirationTimestamp\":\"2026-01-02T03:04:05Z\"");
+	unit_assert_ok(json_set_str(exec, "command", plugin, &err), &err);
+	c.exec = exec;
+	auth_init(&a, &c, &time.clock);
+	assert_header(&a, "Bearer T1");
+	assert_header(&a, "Bearer T1");
+	time.ms += 1;
+	assert_header(&a, "Bearer T2");
+	auth_release(&a);
+}
+
 int main(void)
 {
 #define CASE(name) cmocka_unit_test_setup(name, clean)
@@ -280,6 +359,8 @@ int main(void)
 		CASE(an_unknown_authority_is_refused_unless_insecure),
 		CASE(the_servers_own_certificate_will_do_as_authority),
 		CASE(a_401_runs_the_exec_plugin_once_more),
+		CASE(a_token_file_is_read_again_each_minute),
+		CASE(a_plugin_runs_again_only_when_its_answer_expired),
 	};
 	return cmocka_run_group_tests(tests, start_fake, stop_fake);
 }
