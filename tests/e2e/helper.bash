@@ -151,7 +151,10 @@ sizes_were() {
 	seen=$(sizes_seen "$1")
 	[ "$seen" = "$2" ] || {
 		echo "sizes seen: $seen, not $2"
-		training_log "$1" | grep -v 'event=batch' | tail -n 30
+		show_state
+		k logs "$1-launcher" >"$BATS_TEST_TMPDIR/launcher.log"
+		wc "$BATS_TEST_TMPDIR/launcher.log"
+		grep -v 'event=batch' "$BATS_TEST_TMPDIR/launcher.log" | cut -c1-200 | tail -n 40
 		return 1
 	}
 }
