@@ -5,6 +5,8 @@
 # which one acts, leaders that are killed, stopped and woken, kubectl scale, nodes that push their
 # pods out. KUBECONFIG names the API server; without one the tests are skipped and say so.
 
+bats_require_minimum_version 1.5.0
+
 setup_file() {
 	TOP=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
 	PATH=$TOP/build:$PATH
@@ -39,8 +41,10 @@ setup() {
 }
 
 teardown() {
-	local pid
-	for pid in $(cat "$BATS_TEST_TMPDIR"/*.pid 2>/dev/null); do
+	local file pid
+	for file in "$BATS_TEST_TMPDIR"/*.pid; do
+		[ -e "$file" ] || continue
+		pid=$(cat "$file")
 		kill -CONT "$pid" 2>/dev/null || true
 		kill "$pid" 2>/dev/null || true
 	done
@@ -137,7 +141,7 @@ ended() {
 	controller b 18182
 	job one 2
 	until_true 60 "the job runs" phase_is trainingjob/one Running
-	! leads 18182
+	run ! leads 18182
 	curl -sf http://127.0.0.1:18182/readyz
 	scaleout one so
 	kill -KILL "$(pid_of a)"
@@ -160,7 +164,7 @@ ended() {
 	run wait "$(pid_of a)"
 	[ "$status" -eq 1 ]
 	grep -q 'the lease is lost' "$BATS_TEST_TMPDIR/a.log"
-	! grep -q 'reason=Scaling' "$BATS_TEST_TMPDIR/a.log"
+	run ! grep -q 'reason=Scaling' "$BATS_TEST_TMPDIR/a.log"
 	until_true 90 "the ScaleOut succeeded" phase_is scaleout/so ScaleSucceeded
 	leads 18182
 }
