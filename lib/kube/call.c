@@ -198,11 +198,6 @@ static bool header_value(const char *line, size_t n, const char *name, struct bu
 	return true;
 }
 
-static bool is_good(const struct kube_call *c, long http)
-{
-	return (http >= 200 && http < 300) || (http == 101 && c->req.upgrade);
-}
-
 static size_t on_header(char *line, size_t size, size_t n, void *arg)
 {
 	struct kube_call *c = arg;
@@ -216,7 +211,7 @@ static size_t on_header(char *line, size_t size, size_t n, void *arg)
 		c->resp.retry_after_ms = -1;
 		return n;
 	}
-	if ((http_status(c) >= 200 || is_good(c, http_status(c))) && (n == 2 || n == 1)) {
+	if ((http_status(c) >= 200 || call_is_good(c, http_status(c))) && (n == 2 || n == 1)) {
 		c->headers_done = true;
 		return n;
 	}
@@ -235,7 +230,7 @@ static size_t on_header(char *line, size_t size, size_t n, void *arg)
 
 static bool is_stream(const struct kube_call *c, long http)
 {
-	return c->req.on_data && is_good(c, http);
+	return c->req.on_data && call_is_good(c, http);
 }
 
 static size_t on_write(char *data, size_t size, size_t n, void *arg)
@@ -477,7 +472,7 @@ static void on_transfer_done(struct transfer *t, CURLcode code)
 	end_transfer(c);
 	if (c->nomem) {
 		(void)err_nomem(&err);
-	} else if (is_good(c, c->resp.http)) {
+	} else if (call_is_good(c, c->resp.http)) {
 		if (c->is_json && !c->req.on_data && !c->resp.json)
 			(void)err_set(&err, FAIL_NET,
 				      "the server's answer to %s %s is not valid JSON", c->method,

@@ -37,4 +37,9 @@ MUST_USE int call_set_headers(struct kube_call *c, struct err *err);
 /* Sets all options of the easy handle but its callbacks. */
 MUST_USE int call_set_options(struct kube_call *c, struct err *err);
 void call_log_request(struct kube_call *c);
+/* An answer that is no error: 2xx, or 101 where an upgrade was asked for. */
+static inline bool call_is_good(const struct kube_call *c, long http)
+{
+	return (http >= 200 && http < 300) || (http == 101 && c->req.upgrade);
+}
 #endif

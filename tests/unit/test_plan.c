@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* plan: worlds in short words, and the actions that they must lead to. */
+/*
+ * plan: worlds in short words, and the actions that they must lead to.
+ * Long because each rule has a world of its own, and all share the words.
+ */
 #include "controller/plan.h"
 
 #include "base/limits.h"
