@@ -224,11 +224,13 @@ static size_t default_threads(void)
 	return n > THREADS_DEFAULT ? THREADS_DEFAULT : (size_t)n;
 }
 
-/* Sockets are what it runs out of first. */
-static void raise_files(void)
+/* Sockets are what it runs out of first; a core dump would hold the CA's key. */
+static void set_limits(void)
 {
+	const struct rlimit none = { 0 };
 	struct rlimit r;
 
+	(void)setrlimit(RLIMIT_CORE, &none); /* lowering is always allowed */
 	if (getrlimit(RLIMIT_NOFILE, &r) == 0 && r.rlim_cur < r.rlim_max) {
 		r.rlim_cur = r.rlim_max < 65536 ? r.rlim_max : 65536;
 		(void)setrlimit(RLIMIT_NOFILE, &r); /* only a wish */
@@ -305,7 +307,7 @@ static int start(struct app *a, struct err *err)
 	};
 	char port[16];
 
-	raise_files();
+	set_limits();
 	a->trimmed_at = ULLONG_MAX;
 	a->quiet_due_ms = now_ms(a) + QUIET_MS;
 	atomic_store(&a->turned_ms, now_ms(a));
