@@ -191,6 +191,8 @@ demo:
 	+@$(call optional,scripts/demo,scripts/demo)
 lint:
 	+@scripts/lint
+print-cppflags:
+	@printf '%s\n' $(ALL_CPPFLAGS)
 format:
 	@$(CLANG_FORMAT) -i $(shell git ls-files '*.c' '*.h')
 
@@ -236,7 +238,7 @@ help:
 	@echo 'lint format docs stage images dist install clean'
 
 .PHONY: sim all tests test check check-unit check-sim check-fuzz check-cli check-asan check-tsan \
-	check-valgrind check-dist test-gitops coverage fuzz replays bench demo lint format stage images \
+	check-valgrind check-dist test-gitops coverage fuzz replays bench demo lint print-cppflags format stage images \
 	validate-image docs dist install man \
 	clean help FORCE
 FORCE:
