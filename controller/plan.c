@@ -44,6 +44,13 @@ bool plan_ok(struct plan *p, int rc)
 	return !p->failed;
 }
 
+const char *plan_text(struct plan *p, const struct buf *b)
+{
+	if (b->fail == FAIL_NOMEM)
+		plan_fail(p);
+	return buf_text(b);
+}
+
 void plan_wake(struct plan *p, int64_t at_ms)
 {
 	if (at_ms <= p->now)
@@ -122,9 +129,13 @@ static void read_hosts(struct plan *p)
 		read_names(p, p->job->current_workers, &p->listed);
 		return;
 	}
+	struct err err = ERR_INIT;
+
 	/* A list that someone broke by hand reads as empty and is written anew. */
-	if (hosts_read(text, &names, NULL) == 0)
+	if (hosts_read(text, &names, &err) == 0)
 		read_names(p, names, &p->listed);
+	else if (err.fail == FAIL_NOMEM)
+		plan_fail(p);
 }
 
 static int64_t bounded(const struct job *j, int64_t n)
@@ -201,7 +212,7 @@ static void start_new(struct plan *p)
 		   LABEL_GROUP "=" ETJOB_GROUP "," LABEL_JOB "=%s," LABEL_ROLE "=" ROLE_WORKER,
 		   p->job->name);
 	status_phase(p, JOB_CREATED);
-	status_str(p, "selector", buf_text(&selector));
+	status_str(p, "selector", plan_text(p, &selector));
 	status_int(p, "observedReplicas", p->job->replicas);
 	status_int(p, "restartCount", 0);
 	status_time(p, "startTime", p->now);
@@ -298,7 +309,7 @@ static bool past_deadline(struct plan *p)
 
 	buf_printf(&text, "the job ran for longer than activeDeadlineSeconds (%" PRId64 ")",
 		   p->job->deadline_s);
-	plan_finish(p, false, "DeadlineExceeded", buf_text(&text));
+	plan_finish(p, false, "DeadlineExceeded", plan_text(p, &text));
 	return true;
 }
 
@@ -314,8 +325,9 @@ static bool conflict(struct plan *p)
 		   "namespace %s has an older job of this name: delete one of them, or submit "
 		   "this one under another name",
 		   p->w->rival);
-	status_condition(p, p->status, "NameConflict", true, "NameConflict", "%s", buf_text(&text));
-	plan_finish(p, false, "NameConflict", buf_text(&text));
+	status_condition(p, p->status, "NameConflict", true, "NameConflict", "%s",
+			 plan_text(p, &text));
+	plan_finish(p, false, "NameConflict", plan_text(p, &text));
 	return true;
 }
 

@@ -198,7 +198,7 @@ void hosts_write(struct plan *p, const char *text)
 		return;
 	}
 	name_config(p->job->name, &name);
-	(void)plan_act(p, ACT_PATCH, STAGE_OBJECTS, &kube_configmaps, buf_text(&name), patch);
+	(void)plan_act(p, ACT_PATCH, STAGE_OBJECTS, &kube_configmaps, plan_text(p, &name), patch);
 }
 
 static void tell_launcher(struct plan *p, const char *text)
@@ -236,10 +236,10 @@ void hosts_act(struct plan *p)
 		return;
 	if (!p->w->config) {
 		if (!name_blocked(p, "ConfigMap", NULL, NULL) &&
-		    plan_ok(p, podspec_config(p->job, buf_text(&text), &doc, p->err)))
+		    plan_ok(p, podspec_config(p->job, plan_text(p, &text), &doc, p->err)))
 			(void)plan_act(p, ACT_CREATE, STAGE_OBJECTS, &kube_configmaps, NULL, doc);
 	} else {
-		hosts_write(p, buf_text(&text));
+		hosts_write(p, plan_text(p, &text));
 	}
-	tell_launcher(p, buf_text(&text));
+	tell_launcher(p, plan_text(p, &text));
 }

@@ -48,6 +48,8 @@ static inline const char *plural(int64_t n)
 void plan_fail(struct plan *p);
 /* rc of a helper: latches when it is negative; true when all is well. */
 bool plan_ok(struct plan *p, int rc);
+/* buf_text(), and a failure of its memory is latched. What is too long was cut. */
+const char *plan_text(struct plan *p, const struct buf *b);
 void plan_wake(struct plan *p, int64_t at_ms);
 
 /* Actions: NULL when memory is out (latched). body's ownership is taken. */
@@ -102,7 +104,7 @@ void workers_replace(struct plan *p);
 void workers_act(struct plan *p);
 void workers_delete_all(struct plan *p, bool running_only, int64_t grace_s);
 /* First reason why workers of the target are not ready: "et-worker-1: ..."; false: none given. */
-bool workers_reason(const struct plan *p, struct buf *out, const char **reason);
+bool workers_reason(struct plan *p, struct buf *out, const char **reason);
 bool name_blocked(const struct plan *p, const char *kind, const char *name,
 		  const struct blocked **out);
 

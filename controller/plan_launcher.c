@@ -13,7 +13,7 @@ static int64_t restarts(const struct plan *p)
 	return json_get_int(p->status, "restartCount", 0);
 }
 
-static void why_ended(const struct plan *p, bool gone, struct buf *out)
+static void why_ended(struct plan *p, bool gone, struct buf *out)
 {
 	const struct pod *l = &p->w->launcher;
 
@@ -26,7 +26,7 @@ static void why_ended(const struct plan *p, bool gone, struct buf *out)
 
 		if (!pod_reason(l, &why, NULL))
 			buf_printf(&why, "exit code %" PRId64, l->exit_code);
-		buf_printf(out, "the launcher failed: %s", buf_text(&why));
+		buf_printf(out, "the launcher failed: %s", plan_text(p, &why));
 	}
 }
 
@@ -56,7 +56,7 @@ static bool failure(struct plan *p, bool gone)
 
 	why_ended(p, gone, &why);
 	if (left && (loss || p->job->restart == RESTART_ON_FAILURE)) {
-		retry(p, buf_text(&why), loss);
+		retry(p, plan_text(p, &why), loss);
 		return false;
 	}
 	if (!gone && !p->w->log_known) {
@@ -72,7 +72,7 @@ static bool failure(struct plan *p, bool gone)
 		    loss                                    ? "LauncherLost"
 		    : p->job->restart == RESTART_ON_FAILURE ? "BackoffLimitExceeded"
 							    : "LauncherFailed",
-		    buf_text(&why));
+		    plan_text(p, &why));
 	return true;
 }
 
@@ -88,7 +88,7 @@ bool launcher_plan(struct plan *p)
 		AUTO(buf) struct buf name = BUF_INIT(256);
 
 		name_launcher(p->job->name, &name);
-		(void)plan_act(p, ACT_GET_LAUNCHER, STAGE_OBJECTS, &kube_pods, buf_text(&name),
+		(void)plan_act(p, ACT_GET_LAUNCHER, STAGE_OBJECTS, &kube_pods, plan_text(p, &name),
 			       NULL);
 		return false;
 	}
@@ -133,14 +133,14 @@ static void launch(struct plan *p)
 	buf_printf(&number, "%" PRId64, restarts(p));
 	if (!plan_ok(p, buf_check(&text, p->err)))
 		return;
-	write_list(p, buf_text(&text));
-	hosts_revision(buf_text(&text), revision);
+	write_list(p, plan_text(p, &text));
+	hosts_revision(plan_text(p, &text), revision);
 	if (!plan_ok(p, podspec_launcher(p->job, (int64_t)p->hosts.n, revision, &doc, p->err)))
 		return;
 	cJSON *meta = json_need_object(doc, "metadata", p->err);
 	cJSON *notes = meta ? json_need_object(meta, "annotations", p->err) : NULL;
 
-	if (!notes || json_set_str(notes, ANNOTATION_ATTEMPT, buf_text(&number), p->err) < 0) {
+	if (!notes || json_set_str(notes, ANNOTATION_ATTEMPT, plan_text(p, &number), p->err) < 0) {
 		cJSON_Delete(doc);
 		plan_fail(p);
 		return;
@@ -157,7 +157,7 @@ void launcher_start(struct plan *p)
 
 	name_launcher(p->job->name, &name);
 	if (p->failed || p->w->launcher.obj || status_is(p->status, "LauncherCreated") ||
-	    name_blocked(p, "Pod", buf_text(&name), NULL) ||
+	    name_blocked(p, "Pod", plan_text(p, &name), NULL) ||
 	    name_blocked(p, "ConfigMap", NULL, NULL) || name_blocked(p, "Service", NULL, NULL) ||
 	    name_blocked(p, "Secret", NULL, NULL))
 		return;
@@ -191,7 +191,7 @@ static void worker_conditions(struct plan *p)
 				 "all workers are ready");
 	else if (workers_reason(p, &why, &reason))
 		status_condition(p, p->status, "WorkersReady", false, reason,
-				 "%zu of %zu ready; %s", good, p->target.n, buf_text(&why));
+				 "%zu of %zu ready; %s", good, p->target.n, plan_text(p, &why));
 	else
 		status_condition(p, p->status, "WorkersReady", false, "WorkersStarting",
 				 "%zu of %zu ready", good, p->target.n);
@@ -248,7 +248,7 @@ static void launcher_condition(struct plan *p, const struct pod *l)
 		status_phase(p, p->active && !p->scaled ? JOB_SCALING : JOB_RUNNING);
 	} else if (pod_reason(l, &why, &reason)) {
 		status_condition(p, p->status, "Running", false, reason, "the launcher waits: %s",
-				 buf_text(&why));
+				 plan_text(p, &why));
 	}
 }
 

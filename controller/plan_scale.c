@@ -38,7 +38,7 @@ static void history(struct plan *p, const struct scaler *s, int64_t from, int64_
 	AUTO(buf) struct buf cause = BUF_INIT(1024);
 
 	buf_printf(&cause, "%s %s", scaler_kind(s), s->name);
-	status_history(p, from, to, buf_text(&cause), ok ? "Succeeded" : "Failed");
+	status_history(p, from, to, plan_text(p, &cause), ok ? "Succeeded" : "Failed");
 }
 
 /* The job's side of a scaler's end: repeatable, because it clears currentScaler with it. */
@@ -90,10 +90,10 @@ static void timed_out(struct plan *p, const struct scaler *s)
 			   ") workers would have been left ready",
 			   p->job->min);
 	else if (workers_reason(p, &why, &reason))
-		buf_printf(&text, ": %s", buf_text(&why));
+		buf_printf(&text, ": %s", plan_text(p, &why));
 	else
 		buf_str(&text, ": the new workers did not become ready");
-	scaler_end(p, s, false, "Timeout", buf_text(&text), NULL);
+	scaler_end(p, s, false, "Timeout", plan_text(p, &text), NULL);
 	settle_scaler(p, s, false);
 }
 
@@ -134,7 +134,7 @@ static void go_on_out(struct plan *p, const struct scaler *s)
 			(void)plan_ok(p, strs_add(&added, p->listed.v[i], p->err));
 		buf_printf(&text, "%" PRId64 " worker%s added, %" PRId64 " now", n, plural(n),
 			   p->desired);
-		scaler_end(p, s, true, "ScaleSucceeded", buf_text(&text), &added);
+		scaler_end(p, s, true, "ScaleSucceeded", plan_text(p, &text), &added);
 		settle_scaler(p, s, true);
 	} else if (p->now >= end + (complete ? SETTLE_MS : 0)) {
 		timed_out(p, s);
@@ -167,7 +167,7 @@ static void go_on_in(struct plan *p, const struct scaler *s)
 			   p->desired);
 		if (pods)
 			buf_printf(&text, "; %s still terminates (its node may be gone)", last);
-		scaler_end(p, s, true, "ScaleSucceeded", buf_text(&text), NULL);
+		scaler_end(p, s, true, "ScaleSucceeded", plan_text(p, &text), NULL);
 		settle_scaler(p, s, true);
 	} else if (lines && p->now >= end) {
 		timed_out(p, s);
@@ -266,7 +266,7 @@ static void apply(struct plan *p, const struct scaler *s)
 	/* A scaler that began chose its workers from a target that may have changed since. */
 	refuse(p, s, &why);
 	if (why.len) {
-		scaler_end(p, s, false, "OutOfBounds", buf_text(&why), NULL);
+		scaler_end(p, s, false, "OutOfBounds", plan_text(p, &why), NULL);
 		return;
 	}
 	if (!s->out && s->phase == SCALER_NEW) {
@@ -287,7 +287,7 @@ static void apply(struct plan *p, const struct scaler *s)
 	p->base = s->out ? from : p->desired;
 	p->active = s;
 	scaler_current_name(s, &name);
-	status_str(p, "currentScaler", buf_text(&name));
+	status_str(p, "currentScaler", plan_text(p, &name));
 	status_phase(p, JOB_SCALING);
 	status_condition(p, p->status, "Scaling", true, scaler_kind(s),
 			 "%s %s: from %" PRId64 " to %" PRId64 " workers", scaler_kind(s), s->name,

@@ -147,10 +147,10 @@ void scaler_current_name(const struct scaler *s, struct buf *out)
 
 bool scaler_is_current(const struct plan *p, const struct scaler *s)
 {
-	AUTO(buf) struct buf name = BUF_INIT(1024);
+	const char *name = json_get_str(p->status, "currentScaler", "");
+	size_t n = strlen(s->ns);
 
-	scaler_current_name(s, &name);
-	return str_eq(json_get_str(p->status, "currentScaler", ""), buf_text(&name));
+	return strncmp(name, s->ns, n) == 0 && name[n] == '/' && str_eq(name + n + 1, s->name);
 }
 
 /*
@@ -197,7 +197,7 @@ void scaler_script_failed(struct plan *p, const struct scaler *s)
 
 	buf_printf(&text, "the script failed: %s",
 		   p->w->script_message ? p->w->script_message : "no reason given");
-	scaler_end(p, s, false, "ScriptFailed", buf_text(&text), NULL);
+	scaler_end(p, s, false, "ScriptFailed", plan_text(p, &text), NULL);
 }
 
 bool scaler_owned(const struct scaler *s)
@@ -302,6 +302,6 @@ void scale_orphans(struct plan *p)
 			continue;
 		}
 		buf_printf(&text, "there is no TrainingJob %s in this namespace", p->w->name);
-		scaler_end(p, s, false, "JobGone", buf_text(&text), NULL);
+		scaler_end(p, s, false, "JobGone", plan_text(p, &text), NULL);
 	}
 }

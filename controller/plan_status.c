@@ -115,12 +115,12 @@ void status_condition(struct plan *p, cJSON *status, const char *type, bool yes,
 	bool turned = !str_eq(json_get_str(c, "status", ""), word);
 
 	if (!turned && str_eq(json_get_str(c, "reason", ""), reason) &&
-	    str_eq(json_get_str(c, "message", ""), buf_text(&text)))
+	    str_eq(json_get_str(c, "message", ""), plan_text(p, &text)))
 		return;
 	time_format(p->now, now);
 	(void)(plan_ok(p, json_set_str(c, "status", word, p->err)) &&
 	       plan_ok(p, json_set_str(c, "reason", reason, p->err)) &&
-	       plan_ok(p, json_set_str(c, "message", buf_text(&text), p->err)) &&
+	       plan_ok(p, json_set_str(c, "message", plan_text(p, &text), p->err)) &&
 	       plan_ok(p, json_set_str(c, "lastUpdateTime", now, p->err)) &&
 	       (!turned || plan_ok(p, json_set_str(c, "lastTransitionTime", now, p->err))));
 }

@@ -61,8 +61,8 @@ void workers_reserve(struct plan *p, int64_t n)
 
 		name_worker(p->job->name, p->next_index, &name);
 		p->next_index++;
-		(void)(plan_ok(p, strs_add(&p->target, buf_text(&name), p->err)) &&
-		       plan_ok(p, strs_add(&p->reserved, buf_text(&name), p->err)));
+		(void)(plan_ok(p, strs_add(&p->target, plan_text(p, &name), p->err)) &&
+		       plan_ok(p, strs_add(&p->reserved, plan_text(p, &name), p->err)));
 	}
 }
 
@@ -130,7 +130,7 @@ static void tell_lost(struct plan *p, const char *name)
 			      : pod->dead      ? "it ended"
 					       : "its node is about to go");
 	plan_event(p, p->job->obj, true, pod && !pod->dead ? "WorkerLeaving" : "WorkerLost",
-		   "worker %s: %s; another one is made", name, buf_text(&why));
+		   "worker %s: %s; another one is made", name, plan_text(p, &why));
 }
 
 void workers_replace(struct plan *p)
@@ -211,7 +211,7 @@ void workers_delete_all(struct plan *p, bool running_only, int64_t grace_s)
 	}
 }
 
-bool workers_reason(const struct plan *p, struct buf *out, const char **reason)
+bool workers_reason(struct plan *p, struct buf *out, const char **reason)
 {
 	for (size_t i = 0; i < p->target.n; i++) {
 		const char *name = p->target.v[i];
@@ -220,7 +220,7 @@ bool workers_reason(const struct plan *p, struct buf *out, const char **reason)
 
 		if (!pod || pod->ready || !pod_reason(pod, &why, reason))
 			continue;
-		buf_printf(out, "worker %s: %s", name, buf_text(&why));
+		buf_printf(out, "worker %s: %s", name, plan_text(p, &why));
 		return true;
 	}
 	if (p->w->refused) {

@@ -9,6 +9,7 @@
 #include "etjob/hosts.h"
 #include "etjob/names.h"
 #include "etjob/podspec.h"
+#include "fault.h"
 #include "unit.h"
 #include "wire/patch.h"
 #include "wire/time.h"
@@ -783,6 +784,63 @@ static void a_job_at_rest_asks_for_nothing(void **state)
 	scene_end(&s);
 }
 
+/* Each allocation fails once: the plan is refused whole, or it is whole. */
+static void sweep(struct scene *s)
+{
+	plan(s);
+	size_t whole = s->actions.n;
+
+	for (unsigned n = 1, fired = 1; fired; n++) {
+		struct err err = ERR_INIT;
+
+		actions_release(&s->actions);
+		fault_arm(FAULT_ALLOC, n);
+		int rc = plan_job(&s->w, NOW, &s->actions, &err);
+		fired = fault_disarm();
+		if (rc == 0) {
+			assert_int_equal(s->actions.n, whole);
+			continue;
+		}
+		assert_true(fired);
+		assert_int_equal(err.fail, FAIL_NOMEM);
+		assert_int_equal(s->actions.n, 0);
+	}
+	scene_end(s);
+}
+
+static void without_memory_a_plan_is_refused_whole(void **state)
+{
+	struct scene s;
+
+	scene_begin(&s, SPEC, "");
+	s.w.secret = false;
+	s.w.service = NULL;
+	sweep(&s);
+
+	scene_begin(&s, SPEC, CREATED);
+	pod(&s, "et-worker-0", "ready");
+	pod(&s, "et-worker-1", "ready");
+	pod(&s, "et-worker-2", "ready");
+	sweep(&s);
+
+	scene_begin(&s, SPEC, SWAPPED);
+	three_run(&s);
+	pod(&s, "et-worker-0", "ready");
+	pod(&s, "et-worker-1", "going:55");
+	pod(&s, "et-worker-2", "failed");
+	pod(&s, "et-worker-3", "ready");
+	scaler(&s, "ScaleIn", "si", "\"toDelete\":{\"count\":1}", "");
+	sweep(&s);
+
+	growing(&s, "pending", SCALING("2023-11-14T22:12:00Z"));
+	sweep(&s);
+
+	ended(&s, SPEC, "failed");
+	s.w.log_known = true;
+	s.w.log = "boom";
+	sweep(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -812,6 +870,7 @@ int main(void)
 		UNIT_CASE(pods_of_a_finished_job_go_by_its_policy),
 		UNIT_CASE(a_suspended_job_has_no_pods_and_fails_its_scalers),
 		UNIT_CASE(a_job_at_rest_asks_for_nothing),
+		UNIT_CASE(without_memory_a_plan_is_refused_whole),
 	};
 	UNIT_MAIN(tests);
 }
