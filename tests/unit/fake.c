@@ -175,6 +175,19 @@ cJSON *fake_control(struct fake *f, const char *method, const char *path, const 
 	return unit_json(buf_text(&answer));
 }
 
+void fake_rule(struct fake *f, const char *rules)
+{
+	cJSON_Delete(fake_control(f, "POST", "/rules", rules));
+}
+
+void fake_forget(struct fake *f)
+{
+	cJSON_Delete(fake_control(f, "DELETE", "/rules", NULL));
+	cJSON_Delete(fake_control(f, "DELETE", "/requests", NULL));
+	strs_release(&f->warnings);
+	strs_release(&f->log);
+}
+
 void fake_until(struct fake *f, bool (*done)(void *arg), void *arg)
 {
 	int64_t end = clock_mono_ms(clock_system()) + WAIT_MS;

@@ -23,6 +23,10 @@ void fake_start(struct fake *f, const char *const *more);
 void fake_stop(struct fake *f);
 /* One request to the control port; the answer is the caller's. */
 cJSON *fake_control(struct fake *f, const char *method, const char *path, const char *body);
+/* Puts rules (a JSON list) before those that are there. */
+void fake_rule(struct fake *f, const char *rules);
+/* Forgets all rules, recorded requests, warnings and log lines. */
+void fake_forget(struct fake *f);
 /* Turns the loop until done(arg), at most 15 s, else ends the test. */
 void fake_until(struct fake *f, bool (*done)(void *arg), void *arg);
 /* Recorded requests whose method is this, whose path ends so, and whose query has key (or NULL). */

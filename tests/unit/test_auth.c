@@ -25,16 +25,8 @@ static int stop_fake(void **state)
 /* Each case begins with no rules, no objects of ours and no records. */
 static int clean(void **state)
 {
-	cJSON_Delete(fake_control(&fake, "DELETE", "/rules", NULL));
-	cJSON_Delete(fake_control(&fake, "DELETE", "/requests", NULL));
-	strs_release(&fake.warnings);
-	strs_release(&fake.log);
+	fake_forget(&fake);
 	return 0;
-}
-
-static void rule(const char *text)
-{
-	cJSON_Delete(fake_control(&fake, "POST", "/rules", text));
 }
 
 static struct kube *client_with(struct kube_config *c)
@@ -129,8 +121,9 @@ static void a_401_makes_a_token_file_be_read_again(void **state)
 				       &resp, &err),
 			       &err);
 		unit_assert_ok(file_write(path, "new\n", 4, 0600, &err), &err);
-		rule("{\"path\":\"/version\",\"status\":401,\"reason\":\"Unauthorized\","
-		     "\"message\":\"Unauthorized\"}");
+		fake_rule(&fake,
+			  "{\"path\":\"/version\",\"status\":401,\"reason\":\"Unauthorized\","
+			  "\"message\":\"Unauthorized\"}");
 		unit_assert_ok(kube_do(k, &(struct kube_req){ .method = "GET", .path = "/version" },
 				       &again, &err),
 			       &err);
@@ -264,12 +257,12 @@ static void a_401_runs_the_exec_plugin_once_more(void **state)
 		AUTO_PTR(kube) struct kube *k = client_with(&c);
 
 		unit_assert_ok(kube_do(k, &req, &one, &err), &err);
-		rule(UNAUTHORIZED "}");
+		fake_rule(&fake, UNAUTHORIZED "}");
 		unit_assert_ok(kube_do(k, &req, &two, &err), &err);
 		request = fake_last(&fake);
 		unit_assert_json(json_at(request, "headers", "authorization", NULL),
 				 "[\"Bearer T2\"]");
-		rule(UNAUTHORIZED ",\"times\":-1}");
+		fake_rule(&fake, UNAUTHORIZED ",\"times\":-1}");
 		unit_assert_fails(kube_do(k, &req, &three, &err), &err, FAIL_HTTP,
 				  "error: You must be logged in to the server (Unauthorized)");
 	}

@@ -24,16 +24,8 @@ static int stop_fake(void **state)
 /* Each case begins with no rules, no objects of ours and no records. */
 static int clean(void **state)
 {
-	cJSON_Delete(fake_control(&fake, "DELETE", "/rules", NULL));
-	cJSON_Delete(fake_control(&fake, "DELETE", "/requests", NULL));
-	strs_release(&fake.warnings);
-	strs_release(&fake.log);
+	fake_forget(&fake);
 	return 0;
-}
-
-static void rule(const char *text)
-{
-	cJSON_Delete(fake_control(&fake, "POST", "/rules", text));
 }
 
 static cJSON *job(const char *name)
@@ -123,12 +115,14 @@ static void a_busy_server_is_asked_again_when_it_says_when(void **state)
 {
 	struct err err = ERR_INIT;
 
-	rule("[{\"path\":\"/version\",\"status\":429,\"headers\":{\"Retry-After\":\"0\"},"
-	     "\"times\":2},{\"path\":\"/version\",\"status\":503,\"headers\":{\"Retry-After\":"
-	     "\"0\"}}]");
+	fake_rule(&fake,
+		  "[{\"path\":\"/version\",\"status\":429,\"headers\":{\"Retry-After\":\"0\"},"
+		  "\"times\":2},{\"path\":\"/version\",\"status\":503,\"headers\":{\"Retry-After\":"
+		  "\"0\"}}]");
 	unit_assert_ok(get_version(&err), &err);
 	assert_int_equal(fake_count(&fake, "GET", "/version", NULL), 4);
-	rule("[{\"path\":\"/version\",\"status\":503,\"message\":\"down\",\"times\":-1}]");
+	fake_rule(&fake,
+		  "[{\"path\":\"/version\",\"status\":503,\"message\":\"down\",\"times\":-1}]");
 	unit_assert_fails(get_version(&err), &err, FAIL_HTTP, "Error from server: down");
 	assert_int_equal(fake_count(&fake, "GET", "/version", NULL), 5);
 }
@@ -137,8 +131,10 @@ static void a_server_that_is_always_busy_is_given_up(void **state)
 {
 	struct err err = ERR_INIT;
 
-	rule("[{\"path\":\"/version\",\"status\":429,\"message\":\"no\",\"times\":-1,\"reason\":"
-	     "\"TooManyRequests\",\"headers\":{\"Retry-After\":\"0\"}}]");
+	fake_rule(
+		&fake,
+		"[{\"path\":\"/version\",\"status\":429,\"message\":\"no\",\"times\":-1,\"reason\":"
+		"\"TooManyRequests\",\"headers\":{\"Retry-After\":\"0\"}}]");
 	unit_assert_fails(get_version(&err), &err, FAIL_HTTP,
 			  "Error from server (TooManyRequests): no");
 	assert_int_equal(fake_count(&fake, "GET", "/version", NULL), 11);
@@ -149,11 +145,12 @@ static void a_broken_connection_is_tried_again_only_for_reads(void **state)
 	AUTO_JSON cJSON *obj = job("r");
 	struct err err = ERR_INIT;
 
-	rule("[{\"path\":\"/version\",\"fault\":\"reset\"},{\"path\":\"/version\",\"fault\":"
-	     "\"close\"}]");
+	fake_rule(&fake,
+		  "[{\"path\":\"/version\",\"fault\":\"reset\"},{\"path\":\"/version\",\"fault\":"
+		  "\"close\"}]");
 	unit_assert_ok(get_version(&err), &err);
 	assert_int_equal(fake_count(&fake, "GET", "/version", NULL), 3);
-	rule("[{\"method\":\"POST\",\"fault\":\"reset\",\"times\":-1}]");
+	fake_rule(&fake, "[{\"method\":\"POST\",\"fault\":\"reset\",\"times\":-1}]");
 	unit_assert_fails(
 		kube_create(fake.kube, &kube_trainingjobs, "default", obj, NULL, NULL, &err), &err,
 		FAIL_NET, "Unable to connect to the server: ");
@@ -165,8 +162,10 @@ static void warnings_come_once_each(void **state)
 {
 	struct err err = ERR_INIT;
 
-	rule("[{\"path\":\"/version\",\"warnings\":[\"old, \\\"really\\\"\",\"older\"],\"times\":"
-	     "-1}]");
+	fake_rule(
+		&fake,
+		"[{\"path\":\"/version\",\"warnings\":[\"old, \\\"really\\\"\",\"older\"],\"times\":"
+		"-1}]");
 	unit_assert_ok(get_version(&err), &err);
 	unit_assert_ok(get_version(&err), &err);
 	assert_int_equal(fake.warnings.n, 2);
@@ -210,7 +209,7 @@ static void answers_that_are_no_answers_are_errors_in_bounded_memory(void **stat
 		struct err err = ERR_INIT;
 
 		cJSON_Delete(fake_control(&fake, "DELETE", "/rules", NULL));
-		rule(cases[i].rule);
+		fake_rule(&fake, cases[i].rule);
 		unit_assert_fails(kube_do(fake.kube,
 					  &(struct kube_req){ .method = "GET",
 							      .path = "/version",
@@ -302,7 +301,7 @@ static void a_list_whose_pages_grew_old_goes_on_with_a_warning(void **state)
 		   "[{\"query\":{\"continue\":\".+\"},\"status\":410,\"reason\":\"Expired\","
 		   "\"message\":\"old\",\"metadata\":{\"continue\":\"%s\"}}]",
 		   json_get_str(json_get(resp.json, "metadata"), "continue", ""));
-	rule(buf_text(&text));
+	fake_rule(&fake, buf_text(&text));
 	unit_assert_ok(kube_list(fake.kube, &kube_pods, NULL, &opts, NULL, &err), &err);
 	assert_int_equal(s.n, 25);
 	assert_int_equal(fake.warnings.n, 1);
@@ -391,7 +390,7 @@ static void a_stream_may_cancel_itself_inside_its_callback(void **state)
 	struct async a = { .how = ASYNC_CANCEL_SELF };
 	struct err err = ERR_INIT;
 
-	rule("{\"fault\":\"endless\"}");
+	fake_rule(&fake, "{\"fault\":\"endless\"}");
 	begin(&a, "/version");
 	fake_until(&fake, is_done, &a);
 	for (int i = 0; i < 5; i++)
@@ -404,7 +403,7 @@ static void a_stream_that_is_stopped_ends_with_canceled(void **state)
 {
 	struct async a = { .how = ASYNC_STOP };
 
-	rule("{\"fault\":\"endless\"}");
+	fake_rule(&fake, "{\"fault\":\"endless\"}");
 	begin(&a, "/version");
 	fake_until(&fake, is_done, &a);
 	assert_int_equal(a.fail, FAIL_CANCELED);
@@ -416,7 +415,7 @@ static void a_stream_that_falls_silent_is_given_up(void **state)
 	struct async a = { 0 };
 	struct err err = ERR_INIT;
 
-	rule("{\"fault\":\"headers\"}");
+	fake_rule(&fake, "{\"fault\":\"headers\"}");
 	unit_assert_ok(kube_start(fake.kube,
 				  &(struct kube_req){ .method = "GET",
 						      .path = "/version",
@@ -436,7 +435,7 @@ static void a_client_may_go_with_requests_under_way(void **state)
 	struct err err = ERR_INIT;
 	struct kube *k = NULL;
 
-	rule("{\"fault\":\"stall\",\"times\":-1}");
+	fake_rule(&fake, "{\"fault\":\"stall\",\"times\":-1}");
 	unit_assert_ok(kube_new(fake.loop, &fake.config, &(struct kube_opts){ 0 }, &k, &err), &err);
 	for (int i = 0; i < 3; i++)
 		unit_assert_ok(kube_start(k,
