@@ -2,7 +2,8 @@
 /*
  * loop: the event loop of the plugin and the controller: one curl_multi with
  * its transfers, timers and watched descriptors. One thread; callbacks run
- * inside loop_once() and may start, cancel and stop anything.
+ * inside loop_once() and may start, cancel and stop anything. Programs ignore
+ * SIGPIPE (docs/client.md).
  */
 #ifndef KUBE_LOOP_H
 #define KUBE_LOOP_H
