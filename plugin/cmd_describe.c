@@ -149,9 +149,14 @@ static int describe_run(struct cmd_ctx *ctx, const void *opts, const struct opt_
 		fetch_hint(ctx, err);
 		rc = -1;
 	}
-	for (int i = PODS; rc == 0 && i < ALL; i++)
-		if (f[i].err.fail != FAIL_NONE)
+	for (int i = PODS; rc == 0 && i < ALL; i++) {
+		if (f[i].err.fail == FAIL_HTTP) {
 			ctx_warn(ctx, "the %s are not shown: %s", names[i], f[i].err.msg);
+		} else if (f[i].err.fail != FAIL_NONE) {
+			*err = f[i].err;
+			rc = -1;
+		}
+	}
 	if (rc == 0 && f[PODS].json)
 		rc = fetch_pods(f[PODS].json, &pods, err);
 	if (rc == 0)

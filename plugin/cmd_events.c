@@ -5,6 +5,7 @@
 #include "events.h"
 #include "fetch.h"
 #include "kube/informer.h"
+#include "watch.h"
 
 struct events_opts {
 	bool watch, no_headers;
@@ -151,8 +152,7 @@ static void on_error(void *arg, const struct err *err)
 {
 	struct watching *w = arg;
 
-	if (err->fail == FAIL_HTTP && err->http >= 400 && err->http < 500 && err->http != 429 &&
-	    err->http != 410) {
+	if (watch_fatal(err, w->synced)) {
 		w->err = *err;
 		loop_stop(w->ctx->loop);
 	}

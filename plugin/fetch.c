@@ -99,6 +99,10 @@ int fetch_job(struct cmd_ctx *ctx, const char *name, cJSON **job, struct pods *p
 		fetch_hint(ctx, err);
 		rc = -1;
 	}
+	if (rc == 0 && f[1].err.fail != FAIL_NONE && f[1].err.fail != FAIL_HTTP) {
+		*err = f[1].err; /* half an answer is worse than none; a missing right is not */
+		rc = -1;
+	}
 	if (rc == 0 && f[1].err.fail != FAIL_NONE)
 		ctx_warn(ctx, "the pods are not shown: %s", f[1].err.msg);
 	else if (rc == 0)

@@ -13,6 +13,7 @@
 #include "jobinfo.h"
 #include "kube/informer.h"
 #include "kube/logs.h"
+#include "watch.h"
 
 #define PIECE (64u << 10) /* output is written when so much has gathered */
 #define LINGER_MS 2000    /* silence of pods that outlive their job, before it ends */
@@ -269,9 +270,11 @@ static void on_pods_sync(void *arg)
 
 static void on_error(void *arg, const struct err *err)
 {
-	if (err->fail == FAIL_HTTP && err->http >= 400 && err->http < 500 && err->http != 429 &&
-	    err->http != 410)
-		stop(arg, err);
+	struct following *f = arg;
+	bool synced = f->job && f->pods && informer_synced(f->job) && informer_synced(f->pods);
+
+	if (watch_fatal(err, synced))
+		stop(f, err);
 }
 
 /* All is read: every stream has ended, or only pods that outlive the job are silent. */

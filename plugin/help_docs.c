@@ -51,6 +51,13 @@ static void option_name(const struct opt *o, struct buf *out)
 	}
 }
 
+/* A text that could not grow must not pass for a short one. */
+static void same_fate(struct buf *out, const struct buf *part)
+{
+	if (part->fail != FAIL_NONE && out->fail == FAIL_NONE)
+		out->fail = part->fail;
+}
+
 /* " (default 3)" where the table's default says something. */
 static void option_default(const struct opt *o, const void *defaults, struct buf *out)
 {
@@ -90,6 +97,8 @@ static void man_options(const struct opt *opts, const void *defaults, struct buf
 		option_name(o, &name);
 		buf_str(&text, o->help);
 		option_default(o, defaults, &text);
+		same_fate(out, &name);
+		same_fate(out, &text);
 		buf_str(out, ".TP\n.B ");
 		roff_str(out, buf_text(&name));
 		buf_char(out, '\n');
@@ -176,6 +185,8 @@ static void md_options(const struct opt *opts, const void *defaults, struct buf 
 		option_name(o, &name);
 		buf_str(&text, o->help);
 		option_default(o, defaults, &text);
+		same_fate(out, &name);
+		same_fate(out, &text);
 		buf_str(out, "| `");
 		for (const char *p = buf_text(&name); *p; p++)
 			buf_printf(out, *p == '|' ? "\\|" : "%c", *p);

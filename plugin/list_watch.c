@@ -11,6 +11,7 @@
 #include "list.h"
 #include "list_row.h"
 #include "output.h"
+#include "watch.h"
 
 #define SETTLE_MS 100  /* a burst of events is drawn once */
 #define REDRAW_MS 1000 /* durations go on on a terminal */
@@ -212,9 +213,11 @@ static void on_sync(void *arg)
 
 static void on_error(void *arg, const struct err *err)
 {
-	if (err->fail == FAIL_HTTP && err->http >= 400 && err->http < 500 && err->http != 429 &&
-	    err->http != 410)
-		stop(arg, err);
+	struct watching *w = arg;
+	bool synced = w->jobs && w->pods && informer_synced(w->jobs) && informer_synced(w->pods);
+
+	if (watch_fatal(err, synced))
+		stop(w, err);
 }
 
 static int start(struct watching *w, const char *field, const char *label, struct err *err)

@@ -79,12 +79,19 @@ static void on_sync(void *arg)
 		look(s, NULL);
 }
 
+bool watch_fatal(const struct err *err, bool synced)
+{
+	if (!synced && err->fail != FAIL_HTTP)
+		return true;
+	return err->fail == FAIL_HTTP && err->http >= 400 && err->http < 500 && err->http != 429 &&
+	       err->http != 410;
+}
+
 static void on_error(void *arg, const struct err *err)
 {
 	struct watching *s = arg;
 
-	if (err->fail == FAIL_HTTP && err->http >= 400 && err->http < 500 && err->http != 429 &&
-	    err->http != 410) {
+	if (watch_fatal(err, s->informer && informer_synced(s->informer))) {
 		s->err = *err;
 		s->done = true;
 		loop_stop(s->ctx->loop);

@@ -20,6 +20,12 @@ struct watch_one {
 };
 MUST_USE int watch_until(struct cmd_ctx *ctx, const struct watch_one *w, struct err *err);
 
+/*
+ * Whether an informer's error ends the command: the server refuses, or was never reached. What
+ * breaks later is tried again.
+ */
+bool watch_fatal(const struct err *err, bool synced);
+
 /* One line that is overwritten on a terminal, and written anew when it changed elsewhere. */
 struct progress {
 	struct cmd_ctx *ctx;

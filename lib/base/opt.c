@@ -399,6 +399,7 @@ static void add_wrapped(const char *text, size_t indent, size_t width, struct bu
 void opt_help(const struct opt *opts, const void *defaults, size_t width, struct buf *out)
 {
 	AUTO(buf) struct buf text = BUF_INIT(out->cap);
+	enum fail fail = FAIL_NONE; /* clearing text forgets it */
 	size_t column = 0;
 
 	for (const struct opt *o = opts; o->kind != OPT_KIND_END; o++) {
@@ -406,6 +407,7 @@ void opt_help(const struct opt *opts, const void *defaults, size_t width, struct
 			continue;
 		buf_clear(&text);
 		add_head(o, &text);
+		fail = text.fail != FAIL_NONE ? text.fail : fail;
 		if (text.len + 2 > column && text.len + 2 <= HELP_COLUMN_MAX)
 			column = text.len + 2;
 	}
@@ -418,6 +420,7 @@ void opt_help(const struct opt *opts, const void *defaults, size_t width, struct
 		}
 		buf_clear(&text);
 		add_head(o, &text);
+		fail = text.fail != FAIL_NONE ? text.fail : fail;
 		buf_add(out, buf_text(&text), text.len);
 		if (text.len + 2 > column)
 			buf_printf(out, "\n%*s", (int)column, "");
@@ -428,10 +431,11 @@ void opt_help(const struct opt *opts, const void *defaults, size_t width, struct
 		if (o->kind == OPT_KIND_ENUM && strlen(o->values) > 24)
 			buf_printf(&text, ": %s", o->values);
 		add_default(o, defaults, &text);
+		fail = text.fail != FAIL_NONE ? text.fail : fail;
 		add_wrapped(buf_text(&text), column, width, out);
 	}
-	if (text.fail != FAIL_NONE && out->fail == FAIL_NONE)
-		out->fail = text.fail;
+	if (fail != FAIL_NONE && out->fail == FAIL_NONE)
+		out->fail = fail;
 }
 
 static int check_one(const struct opt *opts, const struct opt *o, struct err *err)

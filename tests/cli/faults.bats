@@ -107,3 +107,23 @@ Warning: new'
 	[[ $stderr != *fake-token* ]]
 	[[ $stderr == *GET* ]]
 }
+
+@test "what waits ends at once when the server was never there" {
+	local words
+	for words in 'wait a' 'get a -w' 'list -w' 'logs a -f' 'events a -w'; do
+		# shellcheck disable=SC2086 # words
+		within 20 1 $words --server=http://localhost:1
+		err_is 'The connection to the server localhost:1 was refused - did you specify the right host or port?'
+	done
+}
+
+@test "what waits goes on when the server was away for a while" {
+	"$ETJOB" wait a --for=Succeeded -q >"$BATS_TEST_TMPDIR/out" 2>"$BATS_TEST_TMPDIR/err" 3>&- &
+	local pid=$!
+	wait_until 10 bash -c "curl -sS $(cat "$API/control")/requests | jq -e 'any(.query.watch)'"
+	rule '{"times": 2, "fault": "close"}'
+	control POST /drop '{"how": "reset"}' >/dev/null
+	put "$(job a '.status.phase = "Succeeded"')"
+	wait "$pid"
+	same stdout "$(cat "$BATS_TEST_TMPDIR/out")" 'trainingjob.kai.alibabacloud.com/a condition met'
+}

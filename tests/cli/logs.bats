@@ -125,7 +125,6 @@ l2'
 	say "$J-worker-1" w1
 	put "$(pod "$J" worker 1)"
 	wait_until 10 has '\[worker-1\] w1'
-	kill -INT "$PID" 2>/dev/null || true
 	kill -TERM "$PID"
 	ended 130
 	same stderr "$(cat "$BATS_TEST_TMPDIR/err")" ''
