@@ -133,9 +133,8 @@ static int64_t idle_limit_ms(const struct kube_call *c)
 {
 	if (c->req.idle_timeout_ms > 0)
 		return c->req.idle_timeout_ms;
-	if (c->req.on_data && c->headers_done)
-		return 0;
-	if (c->deadline_timer)
+	/* A followed log may say nothing for hours, not even its headers. */
+	if (c->req.on_data || c->deadline_timer)
 		return 0;
 	return ANSWER_WAIT_MS;
 }
@@ -536,7 +535,7 @@ static void call_send(struct kube_call *c)
 
 static const char *known_method(const char *m)
 {
-	static const char *const methods[] = { "GET", "POST", "PUT", "PATCH", "DELETE", "HEAD" };
+	static const char *const methods[] = { "GET", "POST", "PUT", "PATCH", "DELETE" };
 
 	for (size_t i = 0; i < ARRAY_LEN(methods); i++)
 		if (str_eq(m, methods[i]))

@@ -11,7 +11,8 @@
 
 #define BACKOFF_MIN_MS 500
 #define BACKOFF_MAX_MS 10000
-#define FAILURES_MAX 30 /* reconnections in a row without a line */
+#define FAILURES_MAX 30  /* reconnections in a row without a line */
+#define SILENCE_MS 60000 /* of a log that is not followed: the server stalls */
 #define NS_PER_S 1000000000
 
 struct logs {
@@ -357,6 +358,8 @@ static int start(struct logs *l, struct err *err)
 	if (make_path(l, &path, err) < 0)
 		return -1;
 	req.path = buf_text(&path);
+	/* What is not followed is there already. */
+	req.idle_timeout_ms = l->opts.follow ? 0 : SILENCE_MS;
 	return kube_start(l->k, &req, &l->call, err);
 }
 
