@@ -285,7 +285,6 @@ static void a_list_whose_pages_grew_old_goes_on_with_a_warning(void **state)
 {
 	struct seen s = { 0 };
 	struct kube_list_opts opts = { .limit = 10, .on_item = on_item, .arg = &s };
-	AUTO_JSON cJSON *first = NULL;
 	struct err err = ERR_INIT;
 	AUTO(buf) struct buf text = BUF_INIT(4096);
 	AUTO(kube_resp) struct kube_resp resp = { 0 };
