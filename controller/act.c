@@ -59,10 +59,17 @@ static enum seen seen_of(const struct kube_res *res)
 	return res == &kube_configmaps ? SEEN_CONFIG : SEEN_POD;
 }
 
+/* What comes of a conflict, or of a job or a namespace that goes: nobody has to act on it. */
+static bool expected(const struct action *a, const struct err *err)
+{
+	return kube_is(err, 409) || (kube_is(err, 404) && a->res == &kube_trainingjobs) ||
+	       (kube_is(err, 403) && strstr(err->msg, "because it is being terminated"));
+}
+
 static void note(struct batch *b, const struct action *a, const struct err *err)
 {
 	if (b->e->io.log)
-		log_event(b->e->io.log, kube_is(err, 409) ? LOG_DEBUG : LOG_WARN, "request failed",
+		log_event(b->e->io.log, expected(a, err) ? LOG_DEBUG : LOG_WARN, "request failed",
 			  "job", b->rec->key, "kind", a->res->kind, "name", a->name, "error",
 			  err->msg, NULL);
 }

@@ -163,8 +163,8 @@ static void go_on_in(struct plan *p, const struct scaler *s)
 	if (!pods || (!lines && p->now >= end + 30000)) {
 		AUTO(buf) struct buf text = BUF_INIT(2048);
 
-		buf_printf(&text, "%" PRId64 " workers removed, %" PRId64 " now", scaler_size(s),
-			   p->desired);
+		buf_printf(&text, "%" PRId64 " worker%s removed, %" PRId64 " now", scaler_size(s),
+			   plural(scaler_size(s)), p->desired);
 		if (pods)
 			buf_printf(&text, "; %s still terminates (its node may be gone)", last);
 		scaler_end(p, s, true, "ScaleSucceeded", plan_text(p, &text), NULL);
