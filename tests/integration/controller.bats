@@ -48,6 +48,9 @@ teardown() {
 		kill -CONT "$pid" 2>/dev/null || true
 		kill "$pid" 2>/dev/null || true
 	done
+	if [ -e "$BATS_TEST_TMPDIR/metrics.pid" ]; then
+		kubectl delete apiservice v1beta1.external.metrics.k8s.io --ignore-not-found
+	fi
 	if [ -n "${NODE:-}" ]; then
 		kubectl taint node "$NODE" etjob.test/leave- 2>/dev/null || true
 	fi
@@ -192,6 +195,107 @@ ended() {
 	run k get --raw "/apis/kai.alibabacloud.com/v1alpha1/namespaces/$NS/trainingjobs/one/scale"
 	[[ "$output" == *'"selector":"group-name=kai.alibabacloud.com,training-job-name=one,training-job-role=worker"'* ]]
 	[[ "$output" == *'"status":{"replicas":1'* ]]
+}
+
+api_available() {
+	[ "$(kubectl get apiservice v1beta1.external.metrics.k8s.io \
+		-o 'jsonpath={.status.conditions[?(@.type=="Available")].status}')" = True ]
+}
+
+replicas_are() {
+	[ "$(k get trainingjob "$1" -o 'jsonpath={.spec.etReplicaSpecs.worker.replicas} {.status.replicas}')" = "$2 $2" ]
+}
+
+# The API server reaches the metrics through a Service that is only another name of localhost.
+@test "a HorizontalPodAutoscaler makes the job larger and smaller" {
+	if kubectl get apiservice v1beta1.external.metrics.k8s.io >/dev/null 2>&1; then
+		skip "the cluster has external metrics of its own"
+	fi
+	echo 3 >"$BATS_TEST_TMPDIR/value"
+	openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 1 -subj /CN=localhost \
+		-keyout "$BATS_TEST_TMPDIR/key" -out "$BATS_TEST_TMPDIR/cert" 2>/dev/null
+	python3 "$TOP/tests/integration/metrics-api.py" 18188 "$BATS_TEST_TMPDIR/cert" \
+		"$BATS_TEST_TMPDIR/key" "$BATS_TEST_TMPDIR/value" 3>&- &
+	echo $! >"$BATS_TEST_TMPDIR/metrics.pid"
+	kubectl apply -f - <<-A
+	apiVersion: v1
+	kind: Service
+	metadata: {name: metrics, namespace: $NS}
+	spec: {type: ExternalName, externalName: localhost, ports: [{port: 18188}]}
+	---
+	apiVersion: apiregistration.k8s.io/v1
+	kind: APIService
+	metadata: {name: v1beta1.external.metrics.k8s.io}
+	spec:
+	  group: external.metrics.k8s.io
+	  version: v1beta1
+	  groupPriorityMinimum: 100
+	  versionPriority: 100
+	  insecureSkipTLSVerify: true
+	  service: {name: metrics, namespace: $NS, port: 18188}
+	A
+	until_true 30 "the metrics are there" api_available
+	controller a 18181 --leader-elect=false
+	job one 1
+	until_true 60 "the job runs" phase_is trainingjob/one Running
+	k create -f - <<-'H'
+	apiVersion: autoscaling/v2
+	kind: HorizontalPodAutoscaler
+	metadata: {name: one}
+	spec:
+	  scaleTargetRef: {apiVersion: kai.alibabacloud.com/v1alpha1, kind: TrainingJob, name: one}
+	  minReplicas: 1
+	  maxReplicas: 4
+	  behavior: {scaleDown: {stabilizationWindowSeconds: 0}}
+	  metrics:
+	  - type: External
+	    external: {metric: {name: queue}, target: {type: AverageValue, averageValue: "1"}}
+	H
+	until_true 90 "three workers" replicas_are one 3
+	until_true 60 "they train" workers_are one '["one-worker-0","one-worker-1","one-worker-2"]'
+	echo 2 >"$BATS_TEST_TMPDIR/value"
+	until_true 90 "two workers" replicas_are one 2
+	until_true 60 "the last one left" workers_are one '["one-worker-0","one-worker-1"]'
+	kubectl delete apiservice v1beta1.external.metrics.k8s.io
+}
+
+real_node() {
+	[ -n "$(kubectl get nodes -l '!type' -o name)" ]
+}
+
+@test "scripts run in the launcher, their arguments unread by any other shell" {
+	real_node || skip "needs a node that runs pods"
+	controller a 18181 --leader-elect=false --allow-scripts
+	job one 1
+	until_true 60 "the job runs" phase_is trainingjob/one Running
+	k create -f - <<-'S'
+	apiVersion: kai.alibabacloud.com/v1alpha1
+	kind: ScaleOut
+	metadata: {name: good}
+	spec:
+	  selector: {name: one}
+	  timeout: 60
+	  toAdd: {count: 1}
+	  script: printf '%s' "$WORDS" >/tmp/words
+	  env: [{name: WORDS, value: "a 'b' $(c) \"d\" `e`"}]
+	S
+	until_true 60 "the ScaleOut succeeded" phase_is scaleout/good ScaleSucceeded
+	[ "$(k exec one-launcher -- cat /tmp/words)" = "a 'b' \$(c) \"d\" \`e\`" ]
+	[ "$(k get scaleout good -o 'jsonpath={.status.conditions[?(@.type=="ScriptExecuted")].status}')" = True ]
+	k create -f - <<-'S'
+	apiVersion: kai.alibabacloud.com/v1alpha1
+	kind: ScaleIn
+	metadata: {name: bad}
+	spec:
+	  selector: {name: one}
+	  timeout: 60
+	  toDelete: {count: 1}
+	  script: echo not now; exit 3
+	S
+	until_true 60 "the ScaleIn failed" phase_is scalein/bad ScaleFailed
+	run k get scalein bad -o 'jsonpath={.status.conditions[?(@.type=="ScaleFailed")].message}'
+	[[ "$output" == *"exit code 3"*"it said: not now"* ]]
+	[ "$(k get trainingjob one -o 'jsonpath={.status.replicas}')" = 2 ]
 }
 
 # The launcher stays where it is: it tolerates the taint.
