@@ -507,16 +507,15 @@ static int begin(struct batch *b, struct action *a, struct err *err)
 
 static void batch_end(struct batch *b)
 {
-	struct engine *e = b->e;
-	struct rec *rec = b->rec;
-	bool ok = !b->failed, conflict = b->conflict;
-	int64_t retry_ms = b->retry_ms;
-
+	engine_done(b->e, b->rec,
+		    &(struct done){ .ok = !b->failed,
+				    .conflict = b->conflict,
+				    .retry_ms = b->retry_ms,
+				    .actions = &b->actions });
 	actions_release(&b->actions);
 	strs_release(&b->reserved);
 	b->magic = 0;
 	free(b);
-	engine_done(e, rec, ok, conflict, retry_ms);
 }
 
 /* Begins what may be begun; ends the batch when nothing is left. */

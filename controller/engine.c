@@ -74,8 +74,11 @@ static void hold_back(struct engine *e, struct rec *rec, int64_t ms)
 	rec->wake_ms = rec->not_before_ms;
 }
 
-static void count(struct engine *e, struct rec *rec, const struct actions *a, int64_t wall_ms)
+/* When all was done: a plan that is tried again is not counted twice. */
+static void count(struct engine *e, struct rec *rec, const struct actions *a)
 {
+	int64_t wall_ms = clock_wall_ms(e->io.clock);
+
 	e->stats.workers_lost += (uint64_t)a->lost;
 	if (a->scale_done) {
 		e->stats.scales[a->scale_out][a->scale_ok]++;
@@ -135,7 +138,6 @@ static void look(struct engine *e, struct rec *rec)
 	    plan_job(&w, wall, &actions, &err) < 0)
 		goto fail;
 	rec->launcher_gone = false;
-	count(e, rec, &actions, wall);
 	wake_at(e, rec, actions.wake_ms, wall);
 	if (!actions.n) {
 		rec->errors = 0;
@@ -156,20 +158,21 @@ fail:
 	hold_back(e, rec, backoff(e, rec));
 }
 
-void engine_done(struct engine *e, struct rec *rec, bool ok, bool conflict, int64_t retry_ms)
+void engine_done(struct engine *e, struct rec *rec, const struct done *done)
 {
 	rec->busy = false;
 	e->busy--;
 	observe_quiet(rec);
-	if (ok) {
+	if (done->ok) {
 		rec->errors = 0;
+		count(e, rec, done->actions);
 		engine_mark(e, rec); /* what follows from what was done */
 		return;
 	}
 	/* A conflict means that news is on its way: look soon, then more and more rarely. */
-	int64_t ms = conflict && rec->errors == 0 ? 20 : backoff(e, rec);
+	int64_t ms = done->conflict && rec->errors == 0 ? 20 : backoff(e, rec);
 
-	hold_back(e, rec, retry_ms > ms ? retry_ms : ms);
+	hold_back(e, rec, done->retry_ms > ms ? done->retry_ms : ms);
 }
 
 static struct rec *next_dirty(struct engine *e)

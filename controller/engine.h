@@ -63,8 +63,13 @@ void engine_mark(struct engine *e, struct rec *rec);
 
 /* act.c: does the actions (taken over) of one job, then calls engine_done(). */
 MUST_USE int act_start(struct engine *e, struct rec *rec, struct actions *actions, struct err *err);
-/* ok: all were done. retry_ms: the server asked to wait so long, or -1. */
-void engine_done(struct engine *e, struct rec *rec, bool ok, bool conflict, int64_t retry_ms);
+struct done {
+	bool ok;          /* all actions were done */
+	bool conflict;    /* one was refused because the world had changed */
+	int64_t retry_ms; /* the server asked to wait so long; -1: it did not */
+	const struct actions *actions;
+};
+void engine_done(struct engine *e, struct rec *rec, const struct done *done);
 /* events.c: a->body is what event_reference() made; the message may be cut. */
 void event_send(struct engine *e, struct rec *rec, const struct action *a);
 /* An involvedObject for about; NULL with err on no memory. */

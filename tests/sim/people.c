@@ -126,13 +126,31 @@ static void delete_something(struct sim *s)
 	api_delete(s, kind, obj, grace);
 }
 
+void people_untaint(struct sim *s, cJSON *node)
+{
+	cJSON *spec = json_get_mut(node, "spec");
+
+	if (!json_get(spec, "taints"))
+		return;
+	json_del(spec, "taints");
+	api_changed(s, SEEN_NODE, node);
+	for (size_t i = 0; i < s->objs[SEEN_POD].n; i++) {
+		const cJSON *pod = s->objs[SEEN_POD].v[i];
+		struct tracked *t = pod_track(s, obj_str(pod, "uid"));
+
+		if (str_eq(json_get_str(json_get(pod, "spec"), "nodeName", ""),
+			   obj_str(node, "name")) &&
+		    !pod_dead(pod) && !obj_str(pod, "deletionTimestamp")[0])
+			t->going_ms = 0;
+	}
+}
+
 static void taint(struct sim *s)
 {
 	cJSON *node = any(s, SEEN_NODE), *spec = json_get_mut(node, "spec");
 
 	if (json_get(spec, "taints")) {
-		json_del(spec, "taints");
-		api_changed(s, SEEN_NODE, node);
+		people_untaint(s, node);
 		return;
 	}
 	cJSON *taints = parse("[{\"key\":\"gone\",\"effect\":\"NoExecute\"}]");

@@ -178,14 +178,8 @@ static void settle(struct sim *s)
 	s->calm = true;
 	s->skew_ms = 0;
 	s->capacity = 1000;
-	for (size_t i = 0; i < s->objs[SEEN_NODE].n; i++) {
-		cJSON *spec = json_get_mut(s->objs[SEEN_NODE].v[i], "spec");
-
-		if (json_get(spec, "taints")) {
-			json_del(spec, "taints");
-			api_changed(s, SEEN_NODE, s->objs[SEEN_NODE].v[i]);
-		}
-	}
+	for (size_t i = 0; i < s->objs[SEEN_NODE].n; i++)
+		people_untaint(s, s->objs[SEEN_NODE].v[i]);
 	sim_say(s, "calm");
 	for (int turn = 0; turn < 400 && !s->fail.len; turn++) {
 		pods_step(s, true);

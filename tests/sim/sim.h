@@ -159,6 +159,7 @@ void pod_finish(struct sim *s, cJSON *pod, int code, const char *reason);
 /* people.c: what users and administrators do. */
 void people_start(struct sim *s);
 void people_step(struct sim *s);
+void people_untaint(struct sim *s, cJSON *node);
 
 /* check.c */
 void check_created(struct sim *s, int kind, const cJSON *obj);
