@@ -266,6 +266,8 @@ static void watch_ended(struct informer *i, const struct kube_resp *resp, const 
 	bool lived =
 		i->watch_events > 0 || informer_now_ms(i) - i->watch_started_ms >= SHORT_WATCH_MS;
 
+	if (error->fail == FAIL_NONE || resp->http == 410)
+		i->heard_ms = informer_now_ms(i); /* the server ended it, or said why not */
 	if (resp->http == 410)
 		i->relist = true;
 	if (error->fail != FAIL_NONE && error->fail != FAIL_CANCELED && resp->http != 410)
@@ -330,7 +332,8 @@ static int start(struct informer *i, struct err *err)
 {
 	AUTO(buf) struct buf path = BUF_INIT(LIMIT_TEXT);
 	struct kube_req req = { .method = "GET", .arg = i };
-	int64_t watch_s = WATCH_MIN_S + (int64_t)random_below(WATCH_SPREAD_S);
+	int64_t watch_s = i->opts.watch_s ? i->opts.watch_s
+					  : WATCH_MIN_S + (int64_t)random_below(WATCH_SPREAD_S);
 
 	if (make_path(i, watch_s, &path, err) < 0)
 		return -1;

@@ -17,6 +17,11 @@ struct informer_opts {
 	const char *label_selector; /* NULL: none */
 	const char *field_selector;
 	/*
+	 * Seconds after which a watch is asked for again; 0: 5 to 10 minutes. A quiet
+	 * server says nothing in between, so the age of the copy grows up to this.
+	 */
+	int64_t watch_s;
+	/*
 	 * Cuts an object down to what is needed, in place, before it is stored (memory at
 	 * 10,000 pods). NULL: managedFields are removed, nothing else.
 	 */
