@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "webhook/index.h"
 
+#include "base/limits.h"
 #include "base/strs.h"
 #include "etjob/names.h"
 
+#define WATCH_S 20    /* a quiet API server is heard this often: well below REVIEW_STALE_MS */
 #define HEARD_MS 1000 /* how often the age is looked at */
 #define PUBLISH_MAX_MS 500
 #define RETRY_MS 1000 /* after a snapshot that memory did not suffice for */
@@ -124,12 +126,43 @@ static void publish_soon(struct index *i, int64_t delay_ms)
 
 /* --- what the informers tell ------------------------------------------------------- */
 
+#define PACKED "packed" /* no member of the API's objects */
+
+/*
+ * The informer keeps a copy that only it needs: an object's names, and the rest as
+ * text, which is a fifth of the tree. Without memory for that it keeps the tree.
+ */
+static void pack(cJSON *obj)
+{
+	AUTO(buf) struct buf text = BUF_INIT(LIMIT_OBJECT);
+	cJSON *packed;
+
+	snap_trim(obj);
+	if (json_print(obj, &text, NULL) < 0)
+		return;
+	packed = cJSON_CreateString(buf_text(&text));
+	if (!packed || json_set(obj, PACKED, packed, NULL) < 0)
+		return;
+	json_del(obj, "spec");
+	json_del(obj, "status");
+}
+
+static cJSON *unpack(const cJSON *obj, struct err *err)
+{
+	const char *text = json_get_str(obj, PACKED, NULL);
+	cJSON *tree = NULL;
+
+	if (!text)
+		return json_copy(obj, err);
+	return json_parse_lenient(text, strlen(text), &tree, err) < 0 ? NULL : tree;
+}
+
 static int take_over(struct source *s, const char *key, const cJSON *now, struct err *err)
 {
 	struct snap_obj *o;
-	cJSON *copy = json_copy(now, err);
+	cJSON *tree = unpack(now, err);
 
-	if (!copy || snap_obj_new(copy, &o, err) < 0)
+	if (!tree || snap_obj_new(tree, &o, err) < 0)
 		return -1;
 	if (map_put(&s->objects, key, o, err) < 0) {
 		snap_obj_free(o);
@@ -215,7 +248,8 @@ int index_new(struct kube *k, const struct index_opts *opts, struct index **out,
 		struct source *s = &i->sources[n];
 		const struct informer_opts o = {
 			.res = resources[n],
-			.trim = snap_trim,
+			.watch_s = WATCH_S,
+			.trim = pack,
 			.on_change = on_change,
 			.on_sync = on_sync,
 			.on_error = on_error,

@@ -115,6 +115,15 @@ not_ready() {
 	! is_ready "$1"
 }
 
+age_is() {
+	awk -v a="$(metric a etjob_webhook_index_age_seconds)" "BEGIN {exit !(a $1)}"
+}
+
+@test "an API server that has nothing to tell is heard all the same" {
+	until_true 30 "the index is some seconds old" age_is ">= 12"
+	until_true 15 "it is young again, without an event" age_is "< 8"
+}
+
 # A relay between replica a and the API server, which can be cut.
 link() {
 	python3 - "$1" "$2" <<-'P' 3>&- &
