@@ -8,7 +8,7 @@
 FROM debian:12-slim AS build
 RUN apt-get update && apt-get install -y --no-install-recommends \
 	binutils gcc libc6-dev libcjson-dev libcurl4-openssl-dev libgnutls28-dev \
-	libmicrohttpd-dev libsmartcols-dev libssl-dev libyaml-dev make pkg-config
+	libmicrohttpd-dev libssl-dev libyaml-dev make pkg-config
 COPY . /src
 WORKDIR /src
 RUN make -j"$(nproc)" all && make stage

@@ -43,7 +43,7 @@ HARDEN += $(if $(COVERAGE),--coverage -O0) $(if $(findstring undefined,$(SANITIZ
 else
 HARDEN += -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3
 endif
-DEPS := libcjson yaml-0.1 libcurl libssl libcrypto smartcols libmicrohttpd gnutls
+DEPS := libcjson yaml-0.1 libcurl libssl libcrypto libmicrohttpd gnutls
 DEPS_CFLAGS := $(shell $(PKG_CONFIG) --cflags $(DEPS) 2>/dev/null)
 DEPS_LIBS := $(shell $(PKG_CONFIG) --libs $(DEPS) 2>/dev/null)
 ifeq ($(DEPS_LIBS)$(filter clean help format test demo,$(MAKECMDGOALS)),)

@@ -27,7 +27,7 @@ setup() {
 }
 
 # The libraries that every Debian 12, Debian 13 and Ubuntu 22.04 has, or has a package of.
-NEEDS='libc.so.6 libcrypto.so.3 libcurl.so.4 libcjson.so.1 libgcc_s.so.1 libm.so.6 libsmartcols.so.1 libssl.so.3'
+NEEDS='libc.so.6 libcrypto.so.3 libcurl.so.4 libcjson.so.1 libgcc_s.so.1 libm.so.6 libssl.so.3'
 
 @test "the same bytes in another folder" {
 	(cd "$B" && scripts/dist "$BATS_TEST_TMPDIR/again") >"$BATS_TEST_TMPDIR/log" 2>&1
