@@ -112,8 +112,8 @@ static void failed_calls_leave_the_old_file(void **state)
 		assert_true(fault_disarm());
 		assert_int_equal(rc, -1);
 		assert_int_not_equal(err.fail, FAIL_NONE);
-		unit_assert_ok(file_read(p->path, &text, &(struct err)ERR_INIT),
-			       &(struct err)ERR_INIT);
+		err = ERR_INIT;
+		unit_assert_ok(file_read(p->path, &text, &err), &err);
 		assert_string_equal(buf_text(&text), "old");
 	}
 }
