@@ -219,7 +219,6 @@ static int do_patch(struct sim *s, int kind, cJSON *obj, const char *sub, const 
 		code = answer_error(answer, 409, "Conflict");
 	if (code == 0) {
 		cJSON *before = json_copy(obj, NULL);
-		AUTO_FREE char *hosts = NULL;
 
 		sim_need(before != NULL);
 		json_del(json_get_mut(patch, "metadata"), "resourceVersion");
