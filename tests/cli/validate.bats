@@ -132,3 +132,15 @@ ERRORS=':4:3: error: metadata.name: "Bad_Name" is no DNS label: use lower case l
 	run "$ETJOB" validate -f job.yaml
 	same last "${lines[4]}" '1 object in 1 file, 4 errors'
 }
+
+@test "SARIF as its schema wants it" {
+	[ -n "${SARIF_SCHEMA:-}" ] || skip 'SARIF_SCHEMA names no schema file (sarif-schema-2.1.0.json)'
+	bad_job >job.yaml
+	printf 'a: [' >broken.yaml
+	"$ETJOB" validate -f job.yaml -f broken.yaml -o sarif >out.sarif 2>/dev/null || true
+	python3 - "$SARIF_SCHEMA" out.sarif <<-'PYTHON'
+		import json, sys
+		import jsonschema
+		jsonschema.validate(json.load(open(sys.argv[2])), json.load(open(sys.argv[1])))
+	PYTHON
+}
