@@ -91,10 +91,13 @@ static const char *status_with(const struct jobinfo *j, const struct tally *t)
 	return t->launcher && !t->launcher_pending ? "RUNNING" : "PENDING";
 }
 
+/* A pod's own words come before what the controller says of it. */
 static void reason(const struct jobinfo *j, const struct tally *t, struct buf *out)
 {
-	if (jobinfo_reason(j, out) || !t || !t->reason || job_finished(&j->job))
+	if (!t || !t->reason || job_finished(&j->job)) {
+		(void)jobinfo_reason(j, out); /* nothing to tell leaves it empty */
 		return;
+	}
 	if (t->bad > 1)
 		buf_printf(out, "%" PRId64 " pods: ", t->bad);
 	buf_str(out, t->reason);

@@ -136,20 +136,24 @@ static void show_history(const struct jobinfo *j, struct buf *out)
 	}
 }
 
+/* With one pod in trouble, the head has said it all. */
 static void show_troubles(const struct jobinfo *j, struct buf *out)
 {
-	bool any = false;
+	AUTO(buf) struct buf lines = BUF_INIT(LIMIT_ANSWER);
+	size_t n = 0;
 
 	for (size_t i = 0; i < j->npods; i++) {
 		AUTO(buf) struct buf why = BUF_INIT(LIMIT_TEXT);
 
 		if (j->pods[i].deleting || !podinfo_reason(&j->pods[i], &why))
 			continue;
-		if (!any)
-			buf_str(out, "\nTroubles:\n");
-		any = true;
-		buf_printf(out, "  %s: %s\n", j->pods[i].name, buf_text(&why));
+		n++;
+		buf_printf(&lines, "  %s: %s\n", j->pods[i].name, buf_text(&why));
 	}
+	if (n > 1 || lines.fail != FAIL_NONE)
+		buf_printf(out, "\nTroubles:\n%s", buf_text(&lines));
+	if (lines.fail != FAIL_NONE && out->fail == FAIL_NONE)
+		out->fail = lines.fail;
 }
 
 int show_job(const struct jobinfo *j, bool wide, int64_t now_ms, struct buf *out, struct err *err)

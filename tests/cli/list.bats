@@ -171,6 +171,20 @@ a SUCCEEDED'
 	err_is 'Error from server (NotFound): trainingjobs.kai.alibabacloud.com "nope" not found'
 }
 
+@test "get lists the troubles when there are several" {
+	put "$(job a)" "$(pod a launcher 0)" \
+		"$(pod a worker 0 '.status = {phase: "Pending", containerStatuses: [{name: "et", state: {waiting: {reason: "ErrImagePull", message: "no such image"}}}]}')" \
+		"$(pod a worker 1 '.status = {phase: "Failed", reason: "Evicted", message: "The node was low on memory"}')" \
+		"$(pod a worker 2 '.status.containerStatuses[0] = {name: "et", restartCount: 3, state: {waiting: {reason: "CrashLoopBackOff", message: "back-off"}}, lastState: {terminated: {exitCode: 137, reason: "OOMKilled"}}}')"
+	etjob 0 get a
+	[[ $output == *$'\nReason:      3 pods: ErrImagePull: no such image\n'* ]]
+	same troubles "$(sed -n '/^Troubles:/,$p' <<<"$output")" 'Troubles:
+  a-worker-0: ErrImagePull: no such image
+  a-worker-1: Evicted: The node was low on memory
+  a-worker-2: CrashLoopBackOff: back-off (last exit code 137, OOMKilled)'
+	same status "$(awk '/worker-2/ {print $2; exit}' <<<"$output")" CrashLoopBackOff
+}
+
 @test "get tells why the last scaling was rolled back" {
 	put "$(job a '.status.scaleHistory = [{time: "2026-01-01T00:10:00Z", from: 3, to: 3, cause: "ScaleOut a-1", result: "Failed"}]')" \
 		'{"apiVersion":"kai.alibabacloud.com/v1alpha1","kind":"ScaleOut","metadata":{"name":"a-1","namespace":"default"},"spec":{"selector":{"name":"a"},"toAdd":{"count":2}},"status":{"phase":"ScaleFailed","conditions":[{"type":"ScaleFailed","status":"True","reason":"TimedOut","message":"rolled back: 0/1 nodes are available"}]}}'

@@ -88,10 +88,7 @@ Instances:
   elastic-training-launcher   Running  AGE  true      0               node-1
   elastic-training-worker-0   Running  AGE  false     1               node-1
   elastic-training-worker-1   Pending  AGE  false     1               N/A
-  elastic-training-worker-10  Running  AGE  false     1               node-1
-
-Troubles:
-  elastic-training-worker-1: Unschedulable: 0/1 nodes are available: 1 Insufficient nvidia.com/gpu.'
+  elastic-training-worker-10  Running  AGE  false     1               node-1'
 	same requests "$(requests | sort)" 'GET /api/v1/namespaces/default/pods?labelSelector=training-job-name=elastic-training 200
 GET /apis/kai.alibabacloud.com/v1alpha1/namespaces/default/trainingjobs/elastic-training 200'
 }
