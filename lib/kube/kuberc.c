@@ -8,6 +8,8 @@
 #include "kube/config_int.h"
 #include "wire/yaml.h"
 
+#define FAILED "Unable to connect to the server: getting credentials: "
+
 static int kuberc_path(char *(*env_get)(const char *), struct buf *out, struct err *err)
 {
 	const char *path = env_get("KUBERC");
@@ -55,7 +57,8 @@ static int allowlisted(const cJSON *rc, const char *command, const char *path_en
 	if (look_up(command, path_env, &wanted, err) < 0)
 		return -1;
 	json_each (entry, json_get(rc, "credentialPluginAllowlist")) {
-		const char *name = json_get_str(entry, "name", json_get_str(entry, "command", ""));
+		/* "name" until kubectl 1.35, "command" from 1.36 on */
+		const char *name = json_get_str(entry, "command", json_get_str(entry, "name", ""));
 
 		if (!name[0])
 			continue;
@@ -74,11 +77,17 @@ static int decide(const cJSON *rc, const cJSON *exec, char *(*env_get)(const cha
 	const char *command = json_get_str(exec, "command", "");
 	bool yes;
 
+	if (!str_eq(policy, "Allowlist") && json_get(rc, "credentialPluginAllowlist"))
+		return err_set(err, FAIL_CONFIG,
+			       "kuberc has a credentialPluginAllowlist, but its "
+			       "credentialPluginPolicy is \"%s\", not Allowlist",
+			       policy);
 	if (!policy[0] || str_eq(policy, "AllowAll"))
 		return 0;
 	if (str_eq(policy, "DenyAll"))
 		return err_set(err, FAIL_CONFIG,
-			       "plugin \"%s\" not allowed: policy set to \"DenyAll\"", command);
+			       FAILED "plugin \"%s\" not allowed: policy set to \"DenyAll\"",
+			       command);
 	if (!str_eq(policy, "Allowlist"))
 		return err_set(err, FAIL_CONFIG,
 			       "invalid credentialPluginPolicy \"%s\" in kuberc: it is AllowAll, "
@@ -89,6 +98,7 @@ static int decide(const cJSON *rc, const cJSON *exec, char *(*env_get)(const cha
 	if (yes)
 		return 0;
 	return err_set(err, FAIL_CONFIG,
+		       FAILED
 		       "plugin \"%s\" not allowed: it is not in the credentialPluginAllowlist of "
 		       "kuberc",
 		       command);

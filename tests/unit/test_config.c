@@ -415,6 +415,8 @@ static void kuberc_decides_which_plugins_run(void **state)
 	put(".kube/kuberc", "credentialPluginPolicy: Allowlist\n"
 			    "credentialPluginAllowlist: [{name: other}]\n");
 	load_fails(&(struct kube_flags){ 0 }, "not in the credentialPluginAllowlist");
+	put(".kube/kuberc", "credentialPluginAllowlist: [{name: other}]\n");
+	load_fails(&(struct kube_flags){ 0 }, "credentialPluginPolicy is \"\", not Allowlist");
 	put(".kube/kuberc", "credentialPluginPolicy: Perhaps\n");
 	load_fails(&(struct kube_flags){ 0 }, "invalid credentialPluginPolicy \"Perhaps\"");
 	(void)snprintf(rc, sizeof(rc),
