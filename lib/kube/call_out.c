@@ -200,7 +200,11 @@ int call_set_options(struct kube_call *c, struct err *err)
 	if (buf_check(&url, err) < 0)
 		return -1;
 	SET(CURLOPT_URL, buf_text(&url));
+#if LIBCURL_VERSION_NUM >= 0x075500
 	SET(CURLOPT_PROTOCOLS_STR, "http,https");
+#else /* Ubuntu 22.04 */
+	SET(CURLOPT_PROTOCOLS, (long)(CURLPROTO_HTTP | CURLPROTO_HTTPS));
+#endif
 	SET(CURLOPT_NOSIGNAL, 1L);
 	SET(CURLOPT_PATH_AS_IS, 1L);
 	SET(CURLOPT_CONNECTTIMEOUT_MS, (long)CONNECT_WAIT_MS);
