@@ -50,7 +50,8 @@ static const char discover_text[] =
  * Runs sshd in the foreground as the container's first process. The job's key is copied to a
  * private file because sshd refuses one that others may read, as a Secret's files are with
  * fsGroup. authorized_keys is read from the mounted Secret, so a new key needs no restart.
- * Everything that can keep sshd from working is told in the termination message.
+ * Everything that can keep sshd from working is told in the termination message. Sessions run
+ * under a script that ends their processes when the connection is gone, as sshd alone does not.
  */
 static const char worker_text[] =
 	"run=/run/etjob keys=/etc/etjob-ssh port=$1 told=${2:-/dev/termination-log}\n"
@@ -122,9 +123,32 @@ static const char worker_text[] =
 	"\t# NET_BIND_SERVICE\n"
 	"\tif [ \"$uid\" = 0 ] && [ $((0x$caps & 0x400)) != 0 ]; then port=22; else port=2222; fi\n"
 	"fi\n"
+	"printf '%s' '# A session: the command ends when its connection does. A launcher that died would leave its\n"
+	"# processes behind, and the next one would meet them on the same GPUs.\n"
+	"if [ -z \"$SSH_ORIGINAL_COMMAND\" ]; then exec \"${SHELL:-/bin/sh}\"; fi\n"
+	"command=$SSH_ORIGINAL_COMMAND\n"
+	"unset SSH_ORIGINAL_COMMAND\n"
+	"(\n"
+	"\ttrap \"\" TERM HUP\n"
+	"\tparent=$PPID\n"
+	"\twhile [ \"$parent\" = \"$PPID\" ]; do\n"
+	"\t\tsleep 1 || exit\n"
+	"\t\tread -r _ _ _ parent _ <\"/proc/$$/stat\" || exit\n"
+	"\tdone\n"
+	"\tkill -TERM \"-$$\"\n"
+	"\tsleep 10\n"
+	"\tkill -KILL \"-$$\"\n"
+	") </dev/null >/dev/null 2>&1 &\n"
+	"watch=$!\n"
+	"\"${SHELL:-/bin/sh}\" -c \"$command\"\n"
+	"status=$?\n"
+	"kill -KILL \"$watch\" 2>/dev/null\n"
+	"exit \"$status\"\n"
+	"' >\"$run/session\"\n"
 	"printf '%s %s\\n' \"$$\" \"$port\" >\"$run/sshd\"\n"
 	"exec \"$sshd\" -D -e -f /dev/null -h \"$run/host_key\" -p \"$port\" \\\n"
-	"\t-o AuthorizedKeysFile=\"$keys/id.pub\" -o StrictModes=no -o UsePAM=no -o PidFile=none \\\n"
+	"\t-o ForceCommand=\"exec /bin/sh $run/session\" -o AuthorizedKeysFile=\"$keys/id.pub\" \\\n"
+	"\t-o StrictModes=no -o UsePAM=no -o PidFile=none \\\n"
 	"\t-o PasswordAuthentication=no -o ChallengeResponseAuthentication=no \\\n"
 	"\t-o PermitRootLogin=without-password -o UseDNS=no -o PrintMotd=no -o PrintLastLog=no \\\n"
 	"\t-o MaxStartups=1000 -o MaxSessions=1000 -o ClientAliveInterval=10 -o ClientAliveCountMax=3\n";

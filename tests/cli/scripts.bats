@@ -139,9 +139,9 @@ END
     launcher 0 22 ssh et-worker-0.et-workers 'echo there; echo once >>/run/count' >/run/out 2>/run/err &
     ssh=$!
     until_true [ -x /run/etjob/bin/ssh ]
-    until_true grep -q resolve /run/etjob/log.* 2>/dev/null
+    until_true eval 'grep -q resolve /run/etjob/log.* 2>/dev/null'
     echo '127.0.0.1 et-worker-0.et-workers' >>/etc/hosts
-    until_true grep -q refused /run/etjob/log.* 2>/dev/null
+    until_true eval 'grep -q refused /run/etjob/log.* 2>/dev/null'
     worker && until_ready
     wait "$ssh"
     [ "$(cat /run/out)" = there ]
@@ -161,6 +161,38 @@ END
     [ "$rc" != 0 ]
     [ -z "$(ls /run/etjob/up.* /run/etjob/log.* 2>/dev/null)" ]
     ! pgrep -x ssh
+END
+}
+
+@test "a command ends when its connection does, with all that it started" {
+    sandbox <<'END'
+    worker && until_ready
+    launcher 0 22 ssh localhost 'sleep 61 & sh -c "trap \"\" TERM; echo started >/run/started; while :; do sleep 0.1; done"' &
+    until_true [ -s /run/started ]
+    set -- /run/etjob/up.*
+    kill -KILL "$(pgrep -P "${1##*.}" -x ssh)"
+    # One that does not listen is given 10 s.
+    until_true eval '! pgrep -f "^sleep 61" >/dev/null'
+    pgrep -f '^sh -c trap' >/dev/null
+    until_true eval '! pgrep -f "^sh -c trap" >/dev/null'
+    # After an end in good order nothing is touched.
+    launcher 0 22 ssh localhost 'setsid sleep 62 >/dev/null 2>&1 </dev/null & sleep 63 >/dev/null 2>&1 </dev/null &'
+    sleep 1.5
+    pgrep -f '^sleep 62' && pgrep -f '^sleep 63'
+END
+}
+
+@test "a command sees signals, its shell and its words as under plain ssh" {
+    sandbox <<'END'
+    worker && until_ready
+    [ "$(launcher 0 22 ssh localhost 'printf "%s|" "a  b" "\$HOME" $SHELL; echo ${SSH_ORIGINAL_COMMAND-unset}')" = 'a  b|$HOME|/bin/bash|unset' ]
+    rc=0; launcher 0 22 ssh localhost 'kill -TERM $$' || rc=$?
+    [ "$rc" = 143 ]
+    [ "$(launcher 0 22 ssh localhost 'grep SigIgn /proc/self/status')" = "$(printf 'SigIgn:\t0000000000000000')" ]
+    # As long as an argument may be.
+    long=$(head -c 100000 /dev/zero | tr '\0' x)
+    [ "$(launcher 0 22 ssh localhost "echo $long | wc -c")" = 100001 ]
+    [ "$(echo 'echo from a shell' | launcher 0 22 ssh localhost)" = 'from a shell' ]
 END
 }
 
