@@ -515,25 +515,70 @@ static void random_jobs_make_pods(void **state)
 	}
 }
 
-static void a_failed_allocation_makes_no_half_pod(void **state)
+/* Fails each allocation in turn; a pod that comes out is the whole one. */
+static void sweep(const cJSON *obj, bool head)
 {
-	AUTO_JSON cJSON *job = jobs_running();
-	AUTO_JSON cJSON *whole = launcher(job, 1);
+	AUTO_JSON cJSON *whole = head ? launcher(obj, 1) : worker(obj);
 	struct job j;
 
-	job_view(job, &j);
+	job_view(obj, &j);
 	for (unsigned n = 1, fired = 1; fired; n++) {
 		AUTO_JSON cJSON *pod = NULL;
 		struct err err = ERR_INIT;
 		int rc;
 
 		fault_arm(FAULT_ALLOC, n);
-		rc = podspec_launcher(&j, 1, "r1", &pod, &err);
+		rc = head ? podspec_launcher(&j, 1, "r1", &pod, &err)
+			  : podspec_worker(&j, 7, &pod, &err);
 		fired = fault_disarm();
 		assert_int_equal(rc, pod ? 0 : -1);
 		assert_true(rc == 0 || (fired && err.fail == FAIL_NOMEM));
 		if (pod)
 			assert_true(json_equal(pod, whole));
+	}
+}
+
+static void a_failed_allocation_makes_no_half_pod(void **state)
+{
+	AUTO_JSON cJSON *job = jobs_running();
+
+	sweep(job, true);
+	sweep(job, false);
+	jobs_set(&job, L "/containers/0/command", NULL);
+	jobs_set(&job, W "/hostNetwork", "true");
+	jobs_set(&job, W "/schedulerName", "\"volcano\"");
+	jobs_set(&job, W "/containers/0/securityContext", "{\"readOnlyRootFilesystem\":true}");
+	sweep(job, true);
+	sweep(job, false);
+	jobs_set(&job, W "/containers/0/args", "[\"x\"]");
+	sweep(job, false);
+	jobs_set(&job, "/spec/launcherAttachMode", "\"kubexec\"");
+	sweep(job, true);
+	sweep(job, false);
+}
+
+static void a_failed_allocation_makes_no_half_object(void **state)
+{
+	AUTO_JSON cJSON *job = jobs_running();
+	struct job j;
+
+	jobs_set(&job, W "/schedulerName", "\"volcano\"");
+	job_view(job, &j);
+	for (int what = 0; what < 4; what++) {
+		for (unsigned n = 1, fired = 1; fired; n++) {
+			AUTO_JSON cJSON *obj = NULL;
+			struct err err = ERR_INIT;
+			int rc;
+
+			fault_arm(FAULT_ALLOC, n);
+			rc = what == 0   ? podspec_service(&j, &obj, &err)
+			     : what == 1 ? podspec_config(&j, "a:1\n", &obj, &err)
+			     : what == 2 ? podspec_secret(&j, "k", "p", &obj, &err)
+					 : podspec_pod_group(&j, &obj, &err);
+			fired = fault_disarm();
+			assert_int_equal(rc, obj ? 0 : -1);
+			assert_int_equal(rc, fired ? -1 : 0);
+		}
 	}
 }
 
@@ -558,6 +603,7 @@ int main(void)
 		UNIT_CASE(a_template_without_a_container_is_an_error),
 		UNIT_CASE(random_jobs_make_pods),
 		UNIT_CASE(a_failed_allocation_makes_no_half_pod),
+		UNIT_CASE(a_failed_allocation_makes_no_half_object),
 	};
 
 	UNIT_MAIN(tests);
