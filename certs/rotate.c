@@ -7,8 +7,8 @@
 #include "kube/informer.h"
 #include "wire/base64.h"
 
-#define TRIES 4 /* another replica may write at the same moment */
-#define SECRET_BYTES (1u << 20)
+#define TRIES 4       /* another replica may write at the same moment */
+#define PLAN_MS 60000 /* what did not change is thought about this often: time passes */
 
 struct rotate {
 	struct kube *kube;
@@ -16,6 +16,8 @@ struct rotate {
 	struct renew_state mine; /* what this replica serves and knows */
 	struct buf installed;    /* the certificate that was handed to opts.install */
 	struct informer *configs[2];
+	char *seen;          /* owned: resourceVersion of the Secret that was found good */
+	int64_t plan_due_ms; /* when it is thought about again */
 	int64_t due_ms, retry_ms;
 	bool failing;
 };
@@ -105,6 +107,28 @@ static void log_changes(const struct rotate *r, unsigned changed)
 			  r->opts.secret, NULL);
 }
 
+/* The Secret is the one that was found good a moment ago. */
+static bool known_good(const struct rotate *r, const cJSON *secret)
+{
+	const char *rv = json_get_str(json_get(secret, "metadata"), "resourceVersion", NULL);
+
+	return str_eq(rv, r->seen) && clock_mono_ms(r->opts.clock) < r->plan_due_ms;
+}
+
+/* Nothing was to be done. While a CA rolls over, each look is a thought. */
+static void remember(struct rotate *r, const cJSON *secret, const struct renew_state *s)
+{
+	const char *rv = json_get_str(json_get(secret, "metadata"), "resourceVersion", NULL);
+	AUTO(pem_certs) struct pem_certs cas;
+
+	free(TAKE(r->seen));
+	pem_certs_read(&s->ca, &cas);
+	if (!rv || cas.n > 1)
+		return;
+	r->seen = strdup(rv); /* without memory the next look is a thought, too */
+	r->plan_due_ms = clock_mono_ms(r->opts.clock) + PLAN_MS;
+}
+
 /* Brings the Secret to what it should be, and *state with it; 1 when another replica was faster. */
 static int settle_secret(struct rotate *r, struct renew_state *state, struct err *err)
 {
@@ -125,6 +149,8 @@ static int settle_secret(struct rotate *r, struct renew_state *state, struct err
 		*err = get;
 		return -1;
 	}
+	if (known_good(r, secret))
+		return renew_state_copy(&r->mine, state, err);
 	if (secret)
 		secret_read(secret, state);
 	if (!renew_usable(state, p.now_s) && renew_usable(&r->mine, p.now_s)) {
@@ -139,8 +165,10 @@ static int settle_secret(struct rotate *r, struct renew_state *state, struct err
 	if (bundle_published(r->kube, r->opts.config, &state->ca, &p.published, err) < 0 ||
 	    renew_plan(state, &p, &changed, err) < 0)
 		return -1;
-	if (!changed)
+	if (!changed) {
+		remember(r, secret, state);
 		return 0;
+	}
 	if (secret_write(r, state, secret, err) < 0)
 		return kube_is(err, 409) ? 1 : -1;
 	log_changes(r, changed);
@@ -254,6 +282,7 @@ void rotate_free(struct rotate *r)
 		informer_free(r->configs[i]);
 	renew_state_release(&r->mine);
 	buf_release(&r->installed);
+	free(r->seen);
 	free(r);
 }
 

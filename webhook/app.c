@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "webhook/app.h"
 
-#include <limits.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/resource.h>
@@ -43,9 +42,9 @@ struct app {
 	struct server *server;
 	struct health *health;
 	int signal_fd;
-	unsigned signals;                        /* that came in */
-	int64_t quiet_due_ms;                    /* when the number of requests is looked at next */
-	unsigned long long answered, trimmed_at; /* requests until then; until the last trim */
+	unsigned signals;            /* that came in */
+	int64_t quiet_due_ms;        /* when the number of requests is looked at next */
+	unsigned long long answered; /* requests until then */
 	atomic_bool draining;
 	atomic_llong turned_ms; /* when the loop last turned, monotonic */
 	bool has_metrics, has_tls, has_cell;
@@ -308,7 +307,6 @@ static int start(struct app *a, struct err *err)
 	char port[16];
 
 	set_limits();
-	a->trimmed_at = ULLONG_MAX;
 	a->quiet_due_ms = now_ms(a) + QUIET_MS;
 	atomic_store(&a->turned_ms, now_ms(a));
 	if (start_memory(a, err) < 0 || connect_cluster(a, err) < 0)
@@ -328,7 +326,7 @@ static int start(struct app *a, struct err *err)
 
 /* --- memory --- */
 
-/* Once after the start, and once after each time in which there were requests. */
+/* Whenever there were no requests for a while. */
 static void look_at_memory(struct app *a)
 {
 	unsigned long long answered = metrics_answered(&a->metrics);
@@ -336,10 +334,8 @@ static void look_at_memory(struct app *a)
 	if (now_ms(a) < a->quiet_due_ms)
 		return;
 	a->quiet_due_ms = now_ms(a) + QUIET_MS;
-	if (answered == a->answered && answered != a->trimmed_at && index_synced(a->index)) {
-		a->trimmed_at = answered;
+	if (answered == a->answered && index_synced(a->index))
 		trim_memory();
-	}
 	a->answered = answered;
 }
 
