@@ -17,6 +17,7 @@ struct kube_call {
 	struct timer *retry_timer, *deadline_timer, *idle_timer;
 	int64_t started_ms, heard_ms;
 	size_t stream_bytes; /* passed on */
+	size_t sent_bytes;   /* of the body, in this attempt */
 	int retries, resets;
 	bool renewed;      /* credentials were renewed after a 401 */
 	bool headers_done; /* of a final answer */

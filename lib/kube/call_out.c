@@ -180,10 +180,28 @@ static int set_proxy(struct kube_call *c)
 				       curl_easy_strerror(rc_));                        \
 	} while (0)
 
+/*
+ * Gives curl the body once. With the body in its hands curl would send a write a second
+ * time when a kept connection breaks before the answer; the first may have been done.
+ */
+static size_t on_read(char *to, size_t size, size_t n, void *arg)
+{
+	struct kube_call *c = arg;
+	size_t left = c->req.body_bytes - c->sent_bytes;
+
+	n = size * n < left ? size * n : left;
+	memcpy(to, c->body + c->sent_bytes, n);
+	c->sent_bytes += n;
+	return n;
+}
+
 static int set_method(struct kube_call *c, struct err *err)
 {
 	if (c->body) {
-		SET(CURLOPT_POSTFIELDS, c->body);
+		c->sent_bytes = 0;
+		SET(CURLOPT_POST, 1L);
+		SET(CURLOPT_READFUNCTION, on_read);
+		SET(CURLOPT_READDATA, (void *)c);
 		SET(CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)c->req.body_bytes);
 	}
 	if (!str_eq(c->method, "GET"))

@@ -142,6 +142,8 @@ static const char *net_text(int code, int os)
 	case CURLE_GOT_NOTHING:
 	case CURLE_PARTIAL_FILE:
 		return "EOF";
+	case CURLE_SEND_FAIL_REWIND: /* it would have been sent again */
+		return "read: connection reset by peer";
 	case CURLE_OPERATION_TIMEDOUT:
 		return "net/http: request canceled (Client.Timeout exceeded while awaiting "
 		       "headers)";
