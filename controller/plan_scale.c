@@ -13,6 +13,8 @@
 #include "etjob/podspec.h"
 #include "wire/time.h"
 
+#define UNSEEN_MS 10000 /* a current scaler may be missing from the copies for so long */
+
 #define SETTLE_MS                                                                       \
 	10000 /* a ScaleOut whose workers are all ready at its end may be published yet \
 	       */
@@ -25,9 +27,11 @@ static const struct scaler *find_current(const struct plan *p)
 	for (size_t i = 0; i < p->w->nscalers; i++) {
 		const struct scaler *s = &p->w->scalers[i];
 
-		if (s->phase == SCALER_NEW || !scaler_is_current(p, s))
+		if (!scaler_is_current(p, s))
 			continue;
-		if (!found || !scaler_finished(s))
+		/* One that has not begun is another kind's of that name, or an old copy. */
+		if (!found || found->phase == SCALER_NEW ||
+		    (s->phase != SCALER_NEW && !scaler_finished(s)))
 			found = s;
 	}
 	return found;
@@ -332,6 +336,10 @@ void scale_plan(struct plan *p)
 	const struct scaler *s = find_current(p);
 	enum job_phase phase = status_phase_now(p);
 
+	if (s && s->phase == SCALER_NEW) {
+		plan_wake(p, p->now + 1000); /* its news is on its way */
+		return;
+	}
 	if (s) {
 		if (scaler_finished(s)) {
 			settle_scaler(p, s, s->phase == SCALER_SUCCEEDED);
@@ -345,6 +353,13 @@ void scale_plan(struct plan *p)
 		return;
 	}
 	if (json_get_str(p->status, "currentScaler", NULL)) {
+		int64_t since = status_since(p->status, "Scaling");
+
+		/* Not seen yet? It is waited for before it counts as deleted. */
+		if (p->now < since + UNSEEN_MS) {
+			plan_wake(p, since + UNSEEN_MS);
+			return;
+		}
 		/* Somebody deleted it meanwhile: the size stays where it is. */
 		status_history(p, p->desired, p->desired, "scaler deleted", "Failed");
 		status_str(p, "currentScaler", NULL);

@@ -37,6 +37,8 @@ setup() {
 		skip "KUBECONFIG is unset: no API server to ask"
 	fi
 	NS=controller-$BATS_TEST_NUMBER-$$
+	# Names of jobs are unique in the cluster where the webhook is installed.
+	JOB=one-$BATS_TEST_NUMBER-$$
 	kubectl create namespace "$NS"
 }
 
@@ -134,6 +136,15 @@ workers_are() {
 	[ "$(k get trainingjob "$1" -o 'jsonpath={.status.currentWorkers}')" = "$2" ]
 }
 
+# names INDEX…: the workers as the status lists them.
+names() {
+	local i out=
+	for i; do
+		out="$out,\"$JOB-worker-$i\""
+	done
+	printf '[%s]' "${out#,}"
+}
+
 ended() {
 	! kill -0 "$(pid_of "$1")" 2>/dev/null
 }
@@ -142,26 +153,26 @@ ended() {
 	controller a 18181
 	until_true 20 "a leads" leads 18181
 	controller b 18182
-	job one 2
-	until_true 60 "the job runs" phase_is trainingjob/one Running
+	job "$JOB" 2
+	until_true 60 "the job runs" phase_is "trainingjob/$JOB" Running
 	run ! leads 18182
 	curl -sf http://127.0.0.1:18182/readyz
-	scaleout one so
+	scaleout "$JOB" so
 	kill -KILL "$(pid_of a)"
 	until_true 30 "b leads" leads 18182
 	until_true 90 "the ScaleOut succeeded" phase_is scaleout/so ScaleSucceeded
-	[ "$(k get trainingjob one -o 'jsonpath={.status.replicas}')" = 3 ]
+	[ "$(k get trainingjob "$JOB" -o 'jsonpath={.status.replicas}')" = 3 ]
 }
 
 @test "a leader that is stopped beyond its lease and woken ends without a word to the API" {
 	controller a 18181
 	until_true 20 "a leads" leads 18181
-	job one 1
-	until_true 60 "the job runs" phase_is trainingjob/one Running
+	job "$JOB" 1
+	until_true 60 "the job runs" phase_is "trainingjob/$JOB" Running
 	controller b 18182
 	kill -STOP "$(pid_of a)"
 	until_true 40 "b leads" leads 18182
-	scaleout one so
+	scaleout "$JOB" so
 	kill -CONT "$(pid_of a)"
 	until_true 10 "a has ended" ended a
 	run wait "$(pid_of a)"
@@ -185,15 +196,15 @@ ended() {
 
 @test "kubectl scale changes the size, and kubectl get shows it" {
 	controller a 18181 --leader-elect=false
-	job one 2
-	until_true 60 "the job runs" phase_is trainingjob/one Running
-	k scale trainingjob one --replicas=4
-	until_true 90 "four workers" workers_are one \
-		'["one-worker-0","one-worker-1","one-worker-2","one-worker-3"]'
-	k scale trainingjob one --replicas=1
-	until_true 90 "one worker" workers_are one '["one-worker-0"]'
-	run k get --raw "/apis/kai.alibabacloud.com/v1alpha1/namespaces/$NS/trainingjobs/one/scale"
-	[[ "$output" == *'"selector":"group-name=kai.alibabacloud.com,training-job-name=one,training-job-role=worker"'* ]]
+	job "$JOB" 2
+	until_true 60 "the job runs" phase_is "trainingjob/$JOB" Running
+	k scale trainingjob "$JOB" --replicas=4
+	until_true 90 "four workers" workers_are "$JOB" \
+		"$(names 0 1 2 3)"
+	k scale trainingjob "$JOB" --replicas=1
+	until_true 90 "one worker" workers_are "$JOB" "$(names 0)"
+	run k get --raw "/apis/kai.alibabacloud.com/v1alpha1/namespaces/$NS/trainingjobs/$JOB/scale"
+	[[ "$output" == *'"selector":"group-name=kai.alibabacloud.com,training-job-name='$JOB',training-job-role=worker"'* ]]
 	[[ "$output" == *'"status":{"replicas":1'* ]]
 }
 
@@ -236,14 +247,14 @@ replicas_are() {
 	A
 	until_true 30 "the metrics are there" api_available
 	controller a 18181 --leader-elect=false
-	job one 1
-	until_true 60 "the job runs" phase_is trainingjob/one Running
-	k create -f - <<-'H'
+	job "$JOB" 1
+	until_true 60 "the job runs" phase_is "trainingjob/$JOB" Running
+	sed "s/JOB/$JOB/g" <<-'H' | k create -f -
 	apiVersion: autoscaling/v2
 	kind: HorizontalPodAutoscaler
-	metadata: {name: one}
+	metadata: {name: JOB}
 	spec:
-	  scaleTargetRef: {apiVersion: kai.alibabacloud.com/v1alpha1, kind: TrainingJob, name: one}
+	  scaleTargetRef: {apiVersion: kai.alibabacloud.com/v1alpha1, kind: TrainingJob, name: JOB}
 	  minReplicas: 1
 	  maxReplicas: 4
 	  behavior: {scaleDown: {stabilizationWindowSeconds: 0}}
@@ -251,11 +262,11 @@ replicas_are() {
 	  - type: External
 	    external: {metric: {name: queue}, target: {type: AverageValue, averageValue: "1"}}
 	H
-	until_true 90 "three workers" replicas_are one 3
-	until_true 60 "they train" workers_are one '["one-worker-0","one-worker-1","one-worker-2"]'
+	until_true 90 "three workers" replicas_are "$JOB" 3
+	until_true 60 "they train" workers_are "$JOB" "$(names 0 1 2)"
 	echo 2 >"$BATS_TEST_TMPDIR/value"
-	until_true 90 "two workers" replicas_are one 2
-	until_true 60 "the last one left" workers_are one '["one-worker-0","one-worker-1"]'
+	until_true 90 "two workers" replicas_are "$JOB" 2
+	until_true 60 "the last one left" workers_are "$JOB" "$(names 0 1)"
 	kubectl delete apiservice v1beta1.external.metrics.k8s.io
 }
 
@@ -266,28 +277,28 @@ real_node() {
 @test "scripts run in the launcher, their arguments unread by any other shell" {
 	real_node || skip "needs a node that runs pods"
 	controller a 18181 --leader-elect=false --allow-scripts
-	job one 1
-	until_true 60 "the job runs" phase_is trainingjob/one Running
-	k create -f - <<-'S'
+	job "$JOB" 1
+	until_true 60 "the job runs" phase_is "trainingjob/$JOB" Running
+	sed "s/JOB/$JOB/g" <<-'S' | k create -f -
 	apiVersion: kai.alibabacloud.com/v1alpha1
 	kind: ScaleOut
 	metadata: {name: good}
 	spec:
-	  selector: {name: one}
+	  selector: {name: JOB}
 	  timeout: 60
 	  toAdd: {count: 1}
 	  script: printf '%s' "$WORDS" >/tmp/words
 	  env: [{name: WORDS, value: "a 'b' $(c) \"d\" `e`"}]
 	S
 	until_true 60 "the ScaleOut succeeded" phase_is scaleout/good ScaleSucceeded
-	[ "$(k exec one-launcher -- cat /tmp/words)" = "a 'b' \$(c) \"d\" \`e\`" ]
+	[ "$(k exec "$JOB-launcher" -- cat /tmp/words)" = "a 'b' \$(c) \"d\" \`e\`" ]
 	[ "$(k get scaleout good -o 'jsonpath={.status.conditions[?(@.type=="ScriptExecuted")].status}')" = True ]
-	k create -f - <<-'S'
+	sed "s/JOB/$JOB/g" <<-'S' | k create -f -
 	apiVersion: kai.alibabacloud.com/v1alpha1
 	kind: ScaleIn
 	metadata: {name: bad}
 	spec:
-	  selector: {name: one}
+	  selector: {name: JOB}
 	  timeout: 60
 	  toDelete: {count: 1}
 	  script: echo not now; exit 3
@@ -295,7 +306,7 @@ real_node() {
 	until_true 60 "the ScaleIn failed" phase_is scalein/bad ScaleFailed
 	run k get scalein bad -o 'jsonpath={.status.conditions[?(@.type=="ScaleFailed")].message}'
 	[[ "$output" == *"exit code 3"*"it said: not now"* ]]
-	[ "$(k get trainingjob one -o 'jsonpath={.status.replicas}')" = 2 ]
+	[ "$(k get trainingjob "$JOB" -o 'jsonpath={.status.replicas}')" = 2 ]
 }
 
 # The launcher stays where it is: it tolerates the taint.
@@ -306,16 +317,16 @@ real_node() {
 		skip "needs two nodes that exist in the API only"
 	fi
 	controller a 18181 --leader-elect=false
-	job one 4
-	until_true 60 "the job runs" phase_is trainingjob/one Running
-	node=$(k get pod one-worker-0 -o 'jsonpath={.spec.nodeName}')
-	if [ "$(k get pod one-launcher -o 'jsonpath={.spec.nodeName}')" = "$node" ]; then
-		node=$(k get pod one-worker-1 -o 'jsonpath={.spec.nodeName}')
+	job "$JOB" 4
+	until_true 60 "the job runs" phase_is "trainingjob/$JOB" Running
+	node=$(k get pod "$JOB-worker-0" -o 'jsonpath={.spec.nodeName}')
+	if [ "$(k get pod "$JOB-launcher" -o 'jsonpath={.spec.nodeName}')" = "$node" ]; then
+		node=$(k get pod "$JOB-worker-1" -o 'jsonpath={.spec.nodeName}')
 	fi
 	NODE=$node
 	kubectl taint node "$NODE" etjob.test/leave=now:NoExecute
-	until_true 120 "no worker is there any more" none_on one "$NODE"
-	until_true 120 "four workers are listed" four_listed one
+	until_true 120 "no worker is there any more" none_on "$JOB" "$NODE"
+	until_true 120 "four workers are listed" four_listed "$JOB"
 }
 
 none_on() {

@@ -19,6 +19,18 @@ static const char *label(const cJSON *obj, const char *key)
 	return json_get_str(json_at(obj, "metadata", "labels", NULL), key, "");
 }
 
+static void use(struct sim *s, const char *name, const char *job_uid, const char *pod_uid)
+{
+	s->used = reallocarray(s->used, s->nused + 1, sizeof(*s->used));
+	sim_need(s->used != NULL);
+	struct used *u = &s->used[s->nused++];
+
+	*u = (struct used){ .name = strdup(name),
+			    .job_uid = strdup(job_uid),
+			    .pod_uid = strdup(pod_uid) };
+	sim_need(u->name && u->job_uid && u->pod_uid);
+}
+
 /* No worker name is used twice in a job's life. */
 void check_created(struct sim *s, int kind, const cJSON *obj)
 {
@@ -30,14 +42,7 @@ void check_created(struct sim *s, int kind, const cJSON *obj)
 		if (str_eq(s->used[i].name, name) && str_eq(s->used[i].job_uid, owner))
 			sim_broken(s, "worker name %s was used twice", name);
 	}
-	s->used = reallocarray(s->used, s->nused + 1, sizeof(*s->used));
-	sim_need(s->used != NULL);
-	struct used *u = &s->used[s->nused++];
-
-	*u = (struct used){ .name = strdup(name),
-			    .job_uid = strdup(owner),
-			    .pod_uid = strdup(obj_str(obj, "uid")) };
-	sim_need(u->name && u->job_uid && u->pod_uid);
+	use(s, name, owner, obj_str(obj, "uid"));
 }
 
 static cJSON *names_of(const char *hostfile)
@@ -118,6 +123,21 @@ void check_config(struct sim *s, const char *before, const cJSON *config)
 	}
 }
 
+/* A scaler changes the size once. */
+static void check_applied(struct sim *s, const cJSON *old, const cJSON *new)
+{
+	const char *was = json_get_str(old, "currentScaler", "");
+	const char *now = json_get_str(new, "currentScaler", "");
+
+	if (!now[0] || str_eq(was, now))
+		return;
+	for (size_t i = 0; i < s->nused; i++) {
+		if (str_eq(s->used[i].name, now) && str_eq(s->used[i].job_uid, "scaler"))
+			sim_broken(s, "scaler %s was applied twice", now);
+	}
+	use(s, now, "scaler", "");
+}
+
 void check_status(struct sim *s, int kind, const cJSON *before, const cJSON *now)
 {
 	const cJSON *old = json_get(before, "status"), *new = json_get(now, "status");
@@ -136,6 +156,7 @@ void check_status(struct sim *s, int kind, const cJSON *before, const cJSON *now
 		return;
 	struct job job;
 
+	check_applied(s, old, new);
 	job_view(now, &job);
 	if (!str_eq(phase, json_get_str(new, "phase", "")) ||
 	    json_get_int(old, "replicas", 0) != job.target)

@@ -142,8 +142,12 @@ void ctl_start(struct sim *s, int index)
 						       .make_key = ctl_key });
 	for (int kind = 0; kind < KIND_COUNT; kind++)
 		ctl->views[kind].store = MAP_INIT(drop_json);
-	for (int kind = 0; is_seen(kind); kind++)
+	/* The lists are read one after another, and what one of them shows may be older. */
+	for (int kind = 0; is_seen(kind); kind++) {
+		if (sim_chance(s, CH_LATE, 20))
+			ctl->views[kind].late_ms = s->now_ms + (int64_t)sim_below(s, 3000);
 		view_list(ctl, kind);
+	}
 }
 
 /* The process is gone: its requests are on their way or not; nobody hears the answers. */
