@@ -235,7 +235,9 @@ help:
 	@echo 'test      all tests, also on a cluster of its own where this machine can run one'
 	@echo 'demo      a walk on a local cluster (KEEP=1 keeps it, CLUSTER=current uses yours)'
 	@echo 'check-asan check-tsan check-valgrind check-fault coverage fuzz bench'
-	@echo 'lint format docs stage images dist install clean'
+	@echo 'check-dist  the release: same bytes twice, packages, other systems'
+	@echo 'test-gitops Argo CD and Flux on the test cluster'
+	@echo 'lint format docs man stage images validate-image dist install clean'
 
 .PHONY: sim all tests test check check-unit check-sim check-fuzz check-cli check-asan check-tsan \
 	check-valgrind check-dist test-gitops coverage fuzz replays bench demo lint print-cppflags format stage images \
