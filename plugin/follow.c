@@ -110,17 +110,6 @@ static int make_prefix(struct following *f, const struct podinfo *p, char **out,
 	return buf_finish(&b, out, err);
 }
 
-/* kubectl's choice: the annotation, else the first container. */
-static const char *default_container(const cJSON *pod)
-{
-	const char *name = json_get_str(json_at(pod, "metadata", "annotations", NULL),
-					"kubectl.kubernetes.io/default-container", NULL);
-
-	return name ? name
-		    : json_get_str(json_index(json_at(pod, "spec", "containers", NULL), 0), "name",
-				   NULL);
-}
-
 static const cJSON *container_status(const cJSON *pod, const char *name)
 {
 	const cJSON *c;
@@ -178,12 +167,14 @@ static int stream_new(struct following *f, const struct podinfo *p, const char *
 static int consider(struct following *f, const cJSON *pod, struct err *err)
 {
 	AUTO(buf) struct buf key = BUF_INIT(LIMIT_TEXT);
-	const char *container = f->o->container ? f->o->container : default_container(pod);
+	const char *container = f->o->container ? f->o->container : podinfo_container(pod);
 	const cJSON *status = container_status(pod, container), *state = json_get(status, "state");
 	struct podinfo p;
 
 	podinfo_view(pod, &p);
-	if (!json_get(state, "running") && !json_get(state, "terminated"))
+	/* One that waits after a crash has the log of its last run. */
+	if (!json_get(state, "running") && !json_get(state, "terminated") &&
+	    !json_at(status, "lastState", "terminated", NULL))
 		return 0;
 	buf_printf(&key, "%s/%" PRId64, json_get_str(json_get(pod, "metadata"), "uid", p.name),
 		   json_get_int(status, "restartCount", 0));

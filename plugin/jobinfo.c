@@ -163,6 +163,15 @@ bool podinfo_reason(const struct podinfo *p, struct buf *out)
 	return p->pending && reason_unscheduled(p, out);
 }
 
+const char *podinfo_container(const cJSON *pod)
+{
+	const char *name = json_get_str(json_at(pod, "metadata", "annotations", NULL),
+					"kubectl.kubernetes.io/default-container", NULL);
+	const cJSON *first = json_index(json_at(pod, "spec", "containers", NULL), 0);
+
+	return name ? name : json_get_str(first, "name", NULL);
+}
+
 void pods_release(struct pods *p)
 {
 	for (size_t i = 0; i < p->n; i++)

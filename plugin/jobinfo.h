@@ -23,6 +23,9 @@ void podinfo_view(const cJSON *obj, struct podinfo *out);
  */
 bool podinfo_reason(const struct podinfo *p, struct buf *out);
 
+/* kubectl's default container: the annotation's, else the first; NULL when there is none. */
+const char *podinfo_container(const cJSON *pod);
+
 /* Pods of one or many jobs, owned, sorted by pods_sort. */
 struct pods {
 	struct podinfo *v;

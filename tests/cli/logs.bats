@@ -79,6 +79,16 @@ l2'
 	out_is 'from main'
 }
 
+@test "a container that crashes again and again has its last log" {
+	put "$(job "$J")" "$(pod "$J" launcher 0 '.status.containerStatuses[0] += {restartCount: 2, state: {waiting: {reason: "CrashLoopBackOff"}}, lastState: {terminated: {exitCode: 1}}}')"
+	OPTIONS=',"end":true' say "$J-launcher" 'Traceback'
+	etjob 0 logs "$J"
+	out_is Traceback
+	OPTIONS=',"end":true,"previous":true' say "$J-launcher" 'the run before'
+	etjob 0 logs "$J" -p
+	out_is 'the run before'
+}
+
 @test "-f waits for the launcher, follows a restart, and ends with the job" {
 	put "$(job "$J" '.status = {phase: "Created"}')"
 	follow "$J" -f -q
