@@ -99,8 +99,7 @@ static int choose(struct cmd_ctx *ctx, const char *job_name, const char *instanc
 					   (str_starts(p->name, job_name) && p->name[n] == '-' &&
 					    str_eq(p->name + n + 1, instance))
 				 : str_eq(p->role, ROLE_LAUNCHER);
-		const char *first = json_get_str(
-			json_index(json_at(p->obj, "spec", "containers", NULL), 0), "name", NULL);
+		const char *first = podinfo_container(p->obj);
 
 		if (!match)
 			continue;
