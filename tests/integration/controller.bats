@@ -154,7 +154,7 @@ ended() {
 	until_true 20 "a leads" leads 18181
 	controller b 18182
 	job "$JOB" 2
-	until_true 60 "the job runs" phase_is "trainingjob/$JOB" Running
+	until_true 120 "the job runs" phase_is "trainingjob/$JOB" Running
 	run ! leads 18182
 	curl -sf http://127.0.0.1:18182/readyz
 	scaleout "$JOB" so
@@ -168,7 +168,7 @@ ended() {
 	controller a 18181
 	until_true 20 "a leads" leads 18181
 	job "$JOB" 1
-	until_true 60 "the job runs" phase_is "trainingjob/$JOB" Running
+	until_true 120 "the job runs" phase_is "trainingjob/$JOB" Running
 	controller b 18182
 	kill -STOP "$(pid_of a)"
 	until_true 40 "b leads" leads 18182
@@ -197,7 +197,7 @@ ended() {
 @test "kubectl scale changes the size, and kubectl get shows it" {
 	controller a 18181 --leader-elect=false
 	job "$JOB" 2
-	until_true 60 "the job runs" phase_is "trainingjob/$JOB" Running
+	until_true 120 "the job runs" phase_is "trainingjob/$JOB" Running
 	k scale trainingjob "$JOB" --replicas=4
 	until_true 90 "four workers" workers_are "$JOB" \
 		"$(names 0 1 2 3)"
@@ -248,7 +248,7 @@ replicas_are() {
 	until_true 30 "the metrics are there" api_available
 	controller a 18181 --leader-elect=false
 	job "$JOB" 1
-	until_true 60 "the job runs" phase_is "trainingjob/$JOB" Running
+	until_true 120 "the job runs" phase_is "trainingjob/$JOB" Running
 	sed "s/JOB/$JOB/g" <<-'H' | k create -f -
 	apiVersion: autoscaling/v2
 	kind: HorizontalPodAutoscaler
@@ -278,7 +278,7 @@ real_node() {
 	real_node || skip "needs a node that runs pods"
 	controller a 18181 --leader-elect=false --allow-scripts
 	job "$JOB" 1
-	until_true 60 "the job runs" phase_is "trainingjob/$JOB" Running
+	until_true 120 "the job runs" phase_is "trainingjob/$JOB" Running
 	sed "s/JOB/$JOB/g" <<-'S' | k create -f -
 	apiVersion: kai.alibabacloud.com/v1alpha1
 	kind: ScaleOut
@@ -318,7 +318,7 @@ real_node() {
 	fi
 	controller a 18181 --leader-elect=false
 	job "$JOB" 4
-	until_true 60 "the job runs" phase_is "trainingjob/$JOB" Running
+	until_true 120 "the job runs" phase_is "trainingjob/$JOB" Running
 	node=$(k get pod "$JOB-worker-0" -o 'jsonpath={.spec.nodeName}')
 	if [ "$(k get pod "$JOB-launcher" -o 'jsonpath={.spec.nodeName}')" = "$node" ]; then
 		node=$(k get pod "$JOB-worker-1" -o 'jsonpath={.spec.nodeName}')
