@@ -132,6 +132,7 @@ static void no_resources(struct cmd_ctx *ctx, const struct list_opts *o)
 
 static int list_table(struct listing *l, const struct output *output, struct err *err)
 {
+	AUTO(buf) struct buf text = BUF_INIT(LIMIT_ANSWER);
 	struct err pods = ERR_INIT;
 
 	if (get_list(l, &kube_pods, LABEL_GROUP "=" ETJOB_GROUP, NULL, on_pod, &pods) < 0) {
@@ -148,8 +149,16 @@ static int list_table(struct listing *l, const struct output *output, struct err
 		return 0;
 	}
 	rows_sort(&l->rows);
-	return rows_print(&l->rows, l->o->all, output->kind == OUT_WIDE, !l->o->no_headers,
-			  &l->ctx->out, err);
+	if (rows_print(&l->rows, l->o->all, output->kind == OUT_WIDE, !l->o->no_headers, &text,
+		       err) < 0 ||
+	    buf_check(&text, err) < 0)
+		return -1;
+	/* A long reason is told by get; here it would break the columns of a terminal. */
+	if (l->ctx->out_tty && output->kind != OUT_WIDE)
+		(void)rows_cut(buf_text(&text), ctx_width(l->ctx->out_fd, 80), "\n", &l->ctx->out);
+	else
+		buf_add(&l->ctx->out, text.data, text.len);
+	return 0;
 }
 
 static int list_objects(struct listing *l, const struct output *output, struct err *err)

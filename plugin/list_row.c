@@ -247,3 +247,20 @@ int rows_print(const struct rows *r, bool all, bool wide, bool headers, struct b
 	free(cells);
 	return rc;
 }
+
+size_t rows_cut(const char *text, size_t width, const char *end, struct buf *out)
+{
+	size_t lines = 0;
+
+	while (*text) {
+		size_t n = strcspn(text, "\n"), cut = n < width ? n : width - 1;
+
+		while (cut < n && cut && ((unsigned char)text[cut] & 0xc0) == 0x80)
+			cut--; /* not inside a character */
+		buf_add(out, text, cut);
+		buf_str(out, end);
+		lines++;
+		text += n + (text[n] == '\n');
+	}
+	return lines;
+}

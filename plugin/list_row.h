@@ -52,4 +52,9 @@ void rows_sort(struct rows *r);
 /* With a namespace column when all is set. */
 MUST_USE int rows_print(const struct rows *r, bool all, bool wide, bool headers, struct buf *out,
 			struct err *err);
+/*
+ * Lines cut to the width of a terminal, so that each stays one line there; `end` after each.
+ * Returns their number.
+ */
+size_t rows_cut(const char *text, size_t width, const char *end, struct buf *out);
 #endif

@@ -61,24 +61,6 @@ static int make_rows(struct watching *w, struct rows *rows, struct err *err)
 	return 0;
 }
 
-/* Rows cut to the terminal's width, so that each is one line when drawn over. */
-static void draw_cut(struct watching *w, const char *text, struct buf *out)
-{
-	size_t width = ctx_width(w->ctx->out_fd, 80);
-
-	w->drawn = 0;
-	while (*text) {
-		size_t n = strcspn(text, "\n"), cut = n < width ? n : width - 1;
-
-		while (cut < n && cut && ((unsigned char)text[cut] & 0xc0) == 0x80)
-			cut--; /* not inside a character */
-		buf_add(out, text, cut);
-		buf_str(out, "\033[K\n");
-		w->drawn++;
-		text += n + (text[n] == '\n');
-	}
-}
-
 static int draw_terminal(struct watching *w, const struct rows *rows, struct err *err)
 {
 	AUTO(buf) struct buf text = BUF_INIT(LIMIT_ANSWER);
@@ -88,7 +70,8 @@ static int draw_terminal(struct watching *w, const struct rows *rows, struct err
 		return -1;
 	if (w->drawn)
 		buf_printf(&w->ctx->out, "\033[%zuA", w->drawn);
-	draw_cut(w, buf_text(&text), &w->ctx->out);
+	w->drawn =
+		rows_cut(buf_text(&text), ctx_width(w->ctx->out_fd, 80), "\033[K\n", &w->ctx->out);
 	buf_str(&w->ctx->out, "\033[J");
 	return 0;
 }

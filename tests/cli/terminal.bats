@@ -138,6 +138,17 @@ completes() {
 	completes 'kubectl-etjob submit --dry-run=cl' 'submit --dry-run=client'
 }
 
+@test "list keeps a job on one line, -o wide does not" {
+	put "$(job a '.status = {phase: "Failed", conditions: [{type: "Failed", status: "True", reason: "X", message: "a very long story that goes on and on and on until its very end"}]}')"
+	terminal 100
+	type_line 'clear; kubectl-etjob list; echo "don"e'
+	wait_until 10 shows '^done$'
+	same lines "$(screen | sed -n '/^NAME/,/^done/p' | wc -l)" 3
+	same end "$(screen | grep -c 'very end' || true)" 0
+	type_line 'clear; kubectl-etjob list -o wide | cat; echo "don"e'
+	wait_until 10 shows 'end$'
+}
+
 @test "help is wrapped to the terminal" {
 	terminal 40
 	type_line 'clear; kubectl-etjob help prune | awk "length > 40"; echo done'
