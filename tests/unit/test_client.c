@@ -408,6 +408,33 @@ static void a_stream_that_is_stopped_ends_with_canceled(void **state)
 	assert_int_equal(a.data, 1);
 }
 
+static void an_upgrade_streams_what_follows_101(void **state)
+{
+	struct async a = { .how = ASYNC_STOP };
+	struct err err = ERR_INIT;
+
+	fake_rule(&fake, "{\"status\":101,\"body\":\"frames\"}");
+	unit_assert_ok(kube_start(fake.kube,
+				  &(struct kube_req){ .method = "GET",
+						      .path = "/version",
+						      .upgrade = "v4.channel.k8s.io",
+						      .on_data = on_data,
+						      .on_done = on_done,
+						      .arg = &a },
+				  NULL, &err),
+		       &err);
+	fake_until(&fake, is_done, &a);
+	assert_int_equal(a.fail, FAIL_CANCELED);
+	assert_int_equal(a.data, 1);
+	AUTO_JSON cJSON *last = fake_last(&fake);
+	const cJSON *headers = json_get(last, "headers");
+
+	assert_string_equal(json_str(json_index(json_get(headers, "sec-websocket-protocol"), 0)),
+			    "v4.channel.k8s.io");
+	assert_int_equal(strlen(json_str(json_index(json_get(headers, "sec-websocket-key"), 0))),
+			 24);
+}
+
 static void a_stream_that_falls_silent_is_given_up(void **state)
 {
 	struct async a = { 0 };
@@ -500,6 +527,7 @@ int main(void)
 		CASE(a_callback_may_start_another_request),
 		CASE(a_stream_may_cancel_itself_inside_its_callback),
 		CASE(a_stream_that_is_stopped_ends_with_canceled),
+		CASE(an_upgrade_streams_what_follows_101),
 		CASE(a_stream_that_falls_silent_is_given_up),
 		CASE(a_client_may_go_with_requests_under_way),
 		CASE(every_failed_allocation_of_a_list_is_reported),
