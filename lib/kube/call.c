@@ -416,6 +416,8 @@ static void parse_answer(struct kube_call *c)
 	struct err err = ERR_INIT;
 	const struct buf *b = &c->resp.body;
 
+	if (c->req.raw && c->resp.http >= 200 && c->resp.http < 300)
+		return;
 	if (b->len == 0 || (!c->is_json && b->data[0] != '{'))
 		return;
 	if (json_parse_lenient(buf_text(b), b->len, &c->resp.json, &err) < 0)
@@ -472,7 +474,7 @@ static void on_transfer_done(struct transfer *t, CURLcode code)
 	if (c->nomem) {
 		(void)err_nomem(&err);
 	} else if (call_is_good(c, c->resp.http)) {
-		if (c->is_json && !c->req.on_data && !c->resp.json)
+		if (c->is_json && !c->req.on_data && !c->req.raw && !c->resp.json)
 			(void)err_set(&err, FAIL_NET,
 				      "the server's answer to %s %s is not valid JSON", c->method,
 				      c->path);

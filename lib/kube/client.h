@@ -62,6 +62,7 @@ struct kube_req {
 	int64_t idle_timeout_ms; /* streams: nothing arrived for so long -> FAIL_NET; 0: none */
 	size_t max_bytes;        /* of the answer; 0: LIMIT_ANSWER */
 	bool no_retry;
+	bool raw; /* the JSON of a 2xx answer stays text in resp->body: for large lists */
 	/*
 	 * A WebSocket subprotocol (static): the answer is 101, and on_data gets the server's
 	 * frames as they are. Nothing can be sent; closing is ending the transfer.

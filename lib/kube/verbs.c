@@ -202,37 +202,160 @@ static int name_kind(const struct kube_res *res, cJSON *item, struct err *err)
 	return json_set_str(item, "kind", res->kind, err);
 }
 
-static int take_page(const struct kube_res *res, struct pages *p, cJSON *page, struct err *err)
+/* The end of the JSON value at text[i], by brackets and quotes alone: parsing checks the rest. */
+static size_t value_end(const char *text, size_t n, size_t i)
 {
-	cJSON *items = json_get_mut(page, "items");
-	const cJSON *meta = json_get(page, "metadata");
+	size_t depth = 0;
+	bool quoted = false;
+
+	for (; i < n; i++) {
+		char c = text[i];
+
+		if (quoted) {
+			if (c == '\\')
+				i++;
+			else if (c == '"')
+				quoted = false;
+		} else if (c == '"') {
+			quoted = true;
+		} else if (c == '{' || c == '[') {
+			depth++;
+		} else if (c == '}' || c == ']') {
+			if (depth == 0)
+				return i;
+			if (--depth == 0)
+				return i + 1;
+		} else if (depth == 0 && c == ',') {
+			return i;
+		}
+	}
+	return n;
+}
+
+static size_t skip_space(const char *text, size_t n, size_t i)
+{
+	while (i < n && strchr(" \t\r\n", text[i]) && text[i])
+		i++;
+	return i;
+}
+
+/*
+ * Finds the array of the member "items" of the object that text is: *from at its "[", *to behind
+ * its "]". False when there is none.
+ */
+static bool find_items(const char *text, size_t n, size_t *from, size_t *to)
+{
+	size_t i = skip_space(text, n, 0);
+
+	if (i == n || text[i++] != '{')
+		return false;
+	while ((i = skip_space(text, n, i)) < n && text[i] == '"') {
+		const char *close = memchr(text + i + 1, '"', n - i - 1);
+		bool items = n - i > 7 && strncmp(text + i, "\"items\"", 7) == 0;
+
+		if (!close)
+			return false;
+		i = skip_space(text, n, (size_t)(close - text) + 1);
+		if (i == n || text[i] != ':')
+			return false;
+		i = skip_space(text, n, i + 1);
+		size_t end = value_end(text, n, i);
+		if (items && i < n && text[i] == '[') {
+			*from = i;
+			*to = end;
+			return end > i + 1 && text[end - 1] == ']';
+		}
+		i = skip_space(text, n, end);
+		if (i < n && text[i] == ',')
+			i++;
+	}
+	return false;
+}
+
+static int take_item(const struct kube_res *res, struct pages *p, const char *text, size_t n,
+		     struct err *err)
+{
+	cJSON *item = NULL;
+
+	if (json_parse_lenient(text, n, &item, err) < 0)
+		return err_wrap(err, "the list of %s", res->plural);
+	if (!cJSON_IsObject(item)) {
+		cJSON_Delete(item);
+		return err_set(err, FAIL_NET, "the list of %s holds what is no object",
+			       res->plural);
+	}
+	if (name_kind(res, item, err) < 0) {
+		cJSON_Delete(item);
+		return -1;
+	}
+	p->items++;
+	p->stopped = p->opts->on_item(p->opts->arg, item) != 0;
+	return 0;
+}
+
+/* The elements of an array, one tree at a time; [from, to) holds its brackets. */
+static int take_items(const struct kube_res *res, struct pages *p, const char *text, size_t from,
+		      size_t to, struct err *err)
+{
+	size_t last = to - 1, i = skip_space(text, last, from + 1);
+
+	while (i < last && !p->stopped) {
+		size_t end = value_end(text, last, i);
+
+		if (take_item(res, p, text + i, end - i, err) < 0)
+			return -1;
+		i = skip_space(text, last, end);
+		if (i == last)
+			break;
+		if (text[i] != ',')
+			return err_set(err, FAIL_NET, "the list of %s is no JSON", res->plural);
+		i = skip_space(text, last, i + 1);
+		if (i == last)
+			return err_set(err, FAIL_NET, "the list of %s is no JSON", res->plural);
+	}
+	return 0;
+}
+
+static int take_meta(struct pages *p, const cJSON *meta, struct err *err)
+{
 	const char *token = json_get_str(meta, "continue", "");
-	cJSON *item;
 
 	free(TAKE(p->token));
 	if (token[0] && str_copy(token, &p->token, err) < 0)
 		return -1;
-	if (!p->version &&
-	    str_copy(json_get_str(meta, "resourceVersion", ""), &p->version, err) < 0)
+	return p->version ? 0
+			  : str_copy(json_get_str(meta, "resourceVersion", ""), &p->version, err);
+}
+
+/*
+ * A page of objects is taken apart as text, and each is parsed alone: trees are some ten times as
+ * large as their text, so a page of 500 would need tens of megabytes at once.
+ */
+static int take_page(const struct kube_res *res, struct pages *p, const struct buf *body,
+		     struct err *err)
+{
+	AUTO(buf) struct buf rest = BUF_INIT(LIMIT_ANSWER);
+	const char *text = buf_text(body);
+	AUTO_JSON cJSON *page = NULL;
+	size_t from = body->len, to = body->len;
+	struct err bad = ERR_INIT;
+	bool found = find_items(text, body->len, &from, &to);
+
+	/* What is not items must be whole JSON, and comes first: it may be no list at all. */
+	buf_add(&rest, text, from);
+	if (found)
+		buf_str(&rest, "[]");
+	buf_add(&rest, text + to, body->len - to);
+	if (buf_check(&rest, err) < 0)
 		return -1;
-	while (items && cJSON_IsArray(items) && items->child) {
-		item = cJSON_DetachItemViaPointer(items, items->child);
-		if (!cJSON_IsObject(item)) {
-			cJSON_Delete(item);
-			return err_set(err, FAIL_NET, "the list of %s holds what is no object",
-				       res->plural);
-		}
-		if (name_kind(res, item, err) < 0) {
-			cJSON_Delete(item);
-			return -1;
-		}
-		p->items++;
-		if (p->opts->on_item(p->opts->arg, item)) {
-			p->stopped = true;
-			return 0;
-		}
-	}
-	return 0;
+	if (json_parse_lenient(buf_text(&rest), rest.len, &page, &bad) < 0 &&
+	    bad.fail == FAIL_NOMEM)
+		return err_nomem(err);
+	if (!json_get(page, "metadata"))
+		return err_set(err, FAIL_NET, "the server's list of %s is no list", res->plural);
+	if (take_meta(p, json_get(page, "metadata"), err) < 0)
+		return -1;
+	return found ? take_items(res, p, text, from, to, err) : 0;
 }
 
 /*
@@ -275,16 +398,15 @@ int kube_list(struct kube *k, const struct kube_res *res, const char *ns,
 
 		if (page_path(res, ns, &p, &path, err) < 0)
 			return -1;
-		if (kube_do(k, &(struct kube_req){ .method = "GET", .path = buf_text(&path) },
+		if (kube_do(k,
+			    &(struct kube_req){
+				    .method = "GET", .path = buf_text(&path), .raw = true },
 			    &resp, err) < 0) {
 			if (expired(k, &p, &resp, err) < 0)
 				return -1;
 			continue;
 		}
-		if (!json_get(resp.json, "metadata"))
-			return err_set(err, FAIL_NET, "the server's list of %s is no list",
-				       res->plural);
-		if (take_page(res, &p, resp.json, err) < 0)
+		if (take_page(res, &p, &resp.body, err) < 0)
 			return -1;
 		more = p.token && !p.stopped;
 	}

@@ -204,3 +204,21 @@ a SUCCEEDED'
 	[[ ${lines[2]} == *'BelowMinimum: 0 of at least 1' ]]
 	[[ ${lines[3]} != *ready* ]]
 }
+
+@test "a list is read whatever the order of its members, and refused when it is broken" {
+	local list='{ "items" : [ {"metadata":{"name":"a","annotations":{"x":"]},{\"[\\\\"}}} , {"metadata":{"name":"b"}} ] ,"kind":"TrainingJobList","metadata":{"resourceVersion":"1"}}'
+	control POST /rules "$(jq -nc --arg body "$list" '[{path: ".*/trainingjobs", body: $body, content_type: "application/json"}]')" >/dev/null
+	etjob 0 list -o name
+	out_is 'trainingjob.kai.alibabacloud.com/a
+trainingjob.kai.alibabacloud.com/b'
+	local body
+	for body in '{"metadata":{},"items":[{}' '{"metadata":{},"items":[{},]}' '{"metadata":{},"items":[{} {}]}' '{"metadata":{},"items":[1]}' '{"metadata":{},"items":[{"a":}]}' '{"items":[]}' '[]' '{"metadata":{}' '"items"' '{'; do
+		control POST /rules "$(jq -nc --arg body "$body" '[{path: ".*/trainingjobs", body: $body, content_type: "application/json"}]')" >/dev/null
+		etjob 1 list
+		out_is ''
+		[ -n "$stderr" ]
+	done
+	control POST /rules '[{"path": ".*/trainingjobs", "body": "{\"metadata\":{},\"items\":null}", "content_type": "application/json"}]' >/dev/null
+	etjob 0 list -o name
+	out_is ''
+}
