@@ -10,7 +10,7 @@
 #define DISCARD_MAX \
 	(32 << 20) /* a body too large is read up to here, so that the client reads us */
 
-static int64_t now_us(void)
+int64_t exchange_now_us(void)
 {
 	struct timespec t;
 
@@ -20,7 +20,7 @@ static int64_t now_us(void)
 
 int64_t exchange_now_ms(void)
 {
-	return now_us() / 1000;
+	return exchange_now_us() / 1000;
 }
 
 /* --- connections ---------------------------------------------------------------- */
@@ -109,7 +109,7 @@ static struct exchange *exchange_new(struct worker *w, struct MHD_Connection *c)
 	x->conn = info ? info->socket_context : NULL;
 	x->body = BUF_INIT(LIMIT_REVIEW);
 	x->result = REVIEW_RESULT_INIT;
-	x->start_us = now_us();
+	x->start_us = exchange_now_us();
 	atomic_fetch_add(&w->opts->metrics->in_flight, 1);
 	if (x->conn && x->conn->magic == CONN_MAGIC)
 		atomic_store(&x->conn->busy_ms, x->start_us / 1000);
@@ -150,12 +150,15 @@ static void drop_body(struct exchange *x)
 static void collect(struct exchange *x, const char *data, size_t n)
 {
 	struct metrics *m = x->worker->opts->metrics;
+	long long most = SERVER_BODIES;
 
 	if (x->status)
 		return;
+	if (x->body.len + n <= SERVER_BIG)
+		most += SERVER_SPARE;
 	if (x->body.len + n > LIMIT_REVIEW) {
 		refuse(x, 413, "the body is larger than 7 MiB");
-	} else if (atomic_load(&m->body_bytes) + (long long)n > (long long)SERVER_BODIES) {
+	} else if (atomic_load(&m->body_bytes) + (long long)n > most) {
 		refuse(x, 503, "too many large bodies at once, try again");
 	} else {
 		buf_add(&x->body, data, n);
@@ -205,7 +208,7 @@ bool exchange_decide(struct exchange *x, struct arena *arena, bool may_wait)
 	}
 	if (x->result.verdict == REVIEW_DENIED || x->result.verdict == REVIEW_ERROR)
 		log_denial(x);
-	metrics_review(o->metrics, x->path, &x->result, now_us() - x->start_us);
+	metrics_review(o->metrics, x->path, &x->result, exchange_now_us() - x->start_us);
 	return false;
 }
 

@@ -52,5 +52,7 @@ void exchange_on_connection(void *cls, struct MHD_Connection *c, void **state,
 			    enum MHD_ConnectionNotificationCode code);
 /* Decides; true when it must wait for the index. For the daemon's thread and the lane's. */
 bool exchange_decide(struct exchange *x, struct arena *arena, bool may_wait);
+/* Monotonic. */
 int64_t exchange_now_ms(void);
+int64_t exchange_now_us(void);
 #endif

@@ -12,6 +12,8 @@
 #include "webhook/lane.h"
 
 #define REAP_MS 500
+#define PACE_US 2000            /* between two new connections of a thread */
+#define BURST 8                 /* that may come at once after a pause */
 #define MEMORY_BYTES (32 << 10) /* of one connection: its head, and pieces of its body */
 #define MEMORY_STEP_BYTES 8192
 #define STACK_BYTES (512 << 10) /* the parser is bounded in depth */
@@ -24,7 +26,9 @@ struct server {
 	pthread_t acceptor;
 	bool accepting; /* the thread runs */
 	int fd, wake_fd;
-	size_t next; /* worker that is looked at first, for even shares */
+	size_t next;       /* worker that is looked at first, for even shares */
+	int64_t tokens_us; /* time that new connections have saved up, see take_token() */
+	int64_t refilled_us;
 	atomic_bool draining, stop;
 };
 
@@ -74,6 +78,26 @@ static struct worker *least_loaded(struct server *s)
 	return found;
 }
 
+/*
+ * A handshake takes as long as some reviews, in the thread that also answers: a
+ * crowd of new connections would push the requests of the others back by its
+ * number. So they come in one at a time, PACE_US apart for each thread.
+ */
+static bool take_token(struct server *s)
+{
+	const int64_t price = PACE_US / (int64_t)s->opts.threads;
+	int64_t now = exchange_now_us();
+
+	s->tokens_us += now - s->refilled_us;
+	s->refilled_us = now;
+	if (s->tokens_us > BURST * price)
+		s->tokens_us = BURST * price;
+	if (s->tokens_us < price)
+		return false;
+	s->tokens_us -= price;
+	return true;
+}
+
 /* False when there is nothing more to accept now. */
 static bool accept_one(struct server *s)
 {
@@ -104,9 +128,11 @@ static void *accept_loop(void *arg)
 	while (!atomic_load(&s->stop)) {
 		int64_t now;
 
-		if (poll(fds, 2, REAP_MS) > 0 && (fds[0].revents & POLLIN))
-			for (int i = 0; i < 64 && accept_one(s); i++)
+		if (poll(fds, 2, REAP_MS) > 0 && (fds[0].revents & POLLIN)) {
+			while (take_token(s) && accept_one(s))
 				;
+			(void)poll(&fds[1], 1, 1); /* until there may be a token; or the end */
+		}
 		now = exchange_now_ms();
 		if (now < reap_ms)
 			continue;
@@ -127,7 +153,11 @@ static void quiet(void *cls UNUSED, const char *fmt UNUSED, va_list ap UNUSED)
 
 static int worker_start(struct worker *w, struct err *err)
 {
-	unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_USE_NO_LISTEN_SOCKET | MHD_USE_ITC |
+	/*
+	 * Not epoll: libmicrohttpd 0.9.75 turns without a pause while a handshake is half
+	 * done, and one such client takes a whole thread.
+	 */
+	unsigned flags = MHD_USE_POLL_INTERNAL_THREAD | MHD_USE_NO_LISTEN_SOCKET | MHD_USE_ITC |
 			 MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG;
 	const struct MHD_OptionItem options[] = {
 		{ MHD_OPTION_CONNECTION_LIMIT, SERVER_CONNECTIONS + SPARE, NULL },

@@ -19,7 +19,9 @@
 
 #define SERVER_CONNECTIONS 1024
 #define SERVER_BODIES (64u << 20) /* bytes of request bodies in memory at once */
-#define SERVER_BIG (256u << 10)   /* bytes; larger bodies go to the lane */
+#define SERVER_SPARE \
+	(32u << 20) /* bytes more for bodies that are not big: they get in all the same */
+#define SERVER_BIG (256u << 10) /* bytes; larger bodies go to the lane */
 #define SERVER_REQUEST_MS 10000
 #define SERVER_IDLE_MS 130000 /* the API server gives up its idle connections after 90 s */
 #define SERVER_WAIT_MS 300    /* for a job that the index does not show */
