@@ -132,8 +132,9 @@ phase_is() {
 	[ "$(k get "$1" -o 'jsonpath={.status.phase}')" = "$2" ]
 }
 
+# In any order: workers that become ready together are listed as they come.
 workers_are() {
-	[ "$(k get trainingjob "$1" -o 'jsonpath={.status.currentWorkers}')" = "$2" ]
+	[ "$(k get trainingjob "$1" -o json | jq -c '.status.currentWorkers | sort')" = "$2" ]
 }
 
 # names INDEX…: the workers as the status lists them.
