@@ -11,7 +11,7 @@ IMAGE=localhost/horovod:test
 # shellcheck disable=SC2016
 HOROVODRUN='horovodrun -np $((${workers}*${gpus})) --min-np $((${minWorkers}*${gpus})) '\
 '--max-np $((${maxWorkers}*${gpus})) --host-discovery-script /etc/edl/discover_hosts.sh'
-export IMAGE HOROVODRUN
+# Not exported: the Makefile has an IMAGE too, which names the image of the servers.
 
 # The tests of a file are the steps of a story: after one that failed, the rest fails at once.
 story_step() {
