@@ -35,12 +35,12 @@ teardown_file() {
 	drop_namespace
 }
 
-# Lives of 50 ms to 2.5 s, drawn from a seed that is told, so that a failure can be run again.
+# Lives of 50 ms to 1.5 s, drawn from a seed that is told, so that a failure can be run again.
 keep_killing() {
 	local pid life n=0
 	RANDOM=${CRASH_SEED:-4711}
 	while [ ! -e "$BATS_FILE_TMPDIR/stop" ]; do
-		life=$((50 + RANDOM % 2450))
+		life=$((50 + RANDOM % 1450))
 		etjob-controller --leader-elect=false --listen=127.0.0.1:18081 \
 			>>"$BATS_FILE_TMPDIR/controller.log" 2>&1 &
 		pid=$!
