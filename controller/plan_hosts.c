@@ -3,7 +3,11 @@
  * The host list: which lines Horovod sees. The rules (docs/controller.md, "When a worker
  * leaves") in one place:
  *  - a line is added for a worker that is Ready, wanted and not about to leave;
- *  - the line of a dead worker goes at once;
+ *  - the line of a dead worker stays until its replacement is Ready, and goes in that same
+ *    update, or at once when nobody replaces it. Horovod leaves a host that failed out by
+ *    itself, so the line does no harm; but a survivor that hears of a removal alone skips the
+ *    synchronisation that a newcomer then waits for, for ever. A pod deleted by force is gone
+ *    from the API before its processes are, so they do hear of it;
  *  - the line of a living worker that leaves goes when its replacement is Ready (both in one
  *    update), when nobody replaces it, or when its grace is nearly over;
  *  - and never when fewer than minReplicas lines would be left: Horovod, told to shrink below
@@ -86,17 +90,18 @@ static void keep_leavers(struct plan *p, size_t wish, size_t lines)
 		for (size_t i = 0; i < p->listed.n; i++) {
 			const struct pod *pod = worker_find(p, p->listed.v[i]);
 
-			if (!pod || pod->dead || strs_has(&p->hosts, pod->name))
-				continue;
-			int64_t urgent = urgent_at(pod);
-			bool waits = kept < wish && pod->going && !is_victim(p, pod->name) &&
-				     (!urgent || urgent > p->now) && !unready_for_long(p, pod);
+			bool alive = pod && !pod->dead;
+			int64_t urgent = alive ? urgent_at(pod) : 0;
+			bool waits = kept < wish && !is_victim(p, p->listed.v[i]) &&
+				     (!alive || (pod->going && (!urgent || urgent > p->now) &&
+						 !unready_for_long(p, pod)));
 
-			if (forced ? lines + kept >= min : !waits)
+			if (strs_has(&p->hosts, p->listed.v[i]) ||
+			    (forced ? lines + kept >= min : !waits))
 				continue;
 			if (urgent > p->now)
 				plan_wake(p, urgent);
-			add_line(p, pod->name);
+			add_line(p, p->listed.v[i]);
 			kept++;
 		}
 	}

@@ -348,8 +348,14 @@ static void an_object_of_somebody_else_is_left_alone(void **state)
 
 /* --- workers that leave ------------------------------------------------------ */
 
+#define SWAPPED                                                                                              \
+	"{\"phase\":\"Running\",\"replicas\":3,\"observedReplicas\":3,\"nextWorkerIndex\":4,"                \
+	"\"restartCount\":0,\"targetWorkers\":[\"et-worker-0\",\"et-worker-2\",\"et-worker-3\"]," CONDITIONS \
+	"}"
+
 static void a_lost_worker_is_replaced_under_a_new_name(void **state)
 {
+	static const char *const three[] = { "et-worker-0", "et-worker-1", "et-worker-2" };
 	struct scene s;
 
 	scene_begin(&s, SPEC, RUNNING);
@@ -358,9 +364,21 @@ static void a_lost_worker_is_replaced_under_a_new_name(void **state)
 	pod(&s, "et-worker-2", "ready");
 	plan(&s);
 	assert_non_null(find(&s, ACT_CREATE, &kube_pods, "et-worker-3"));
-	assert_string_equal(hostfile(&s), "et-worker-0.et-workers:1\net-worker-2.et-workers:1\n");
-	assert_non_null(find(&s, ACT_PATCH, &kube_pods, "et-launcher"));
+	assert_string_equal(hostfile(&s), "unchanged");
 	assert_true(told(&s, "WorkerLost"));
+	scene_end(&s);
+
+	/* Both changes in one update. */
+	scene_begin(&s, SPEC, SWAPPED);
+	hosts(&s, three, 3);
+	pod(&s, "et-launcher", "ready");
+	pod(&s, "et-worker-0", "ready");
+	pod(&s, "et-worker-2", "ready");
+	pod(&s, "et-worker-3", "ready");
+	plan(&s);
+	assert_string_equal(hostfile(&s), "et-worker-0.et-workers:1\net-worker-2.et-workers:1\n"
+					  "et-worker-3.et-workers:1\n");
+	assert_non_null(find(&s, ACT_PATCH, &kube_pods, "et-launcher"));
 	scene_end(&s);
 }
 
@@ -380,11 +398,6 @@ static void a_leaving_worker_keeps_its_line_until_the_replacement_is_ready(void 
 	assert_int_equal(s.actions.wake_ms, NOW + 45000);
 	scene_end(&s);
 }
-
-#define SWAPPED                                                                                              \
-	"{\"phase\":\"Running\",\"replicas\":3,\"observedReplicas\":3,\"nextWorkerIndex\":4,"                \
-	"\"restartCount\":0,\"targetWorkers\":[\"et-worker-0\",\"et-worker-2\",\"et-worker-3\"]," CONDITIONS \
-	"}"
 
 static void both_changes_of_a_swap_are_one_update(void **state)
 {
@@ -417,7 +430,7 @@ static void a_line_goes_when_the_grace_is_nearly_over(void **state)
 	scene_end(&s);
 }
 
-static void at_the_minimum_the_line_stays_until_the_pod_is_dead(void **state)
+static void at_the_minimum_the_line_stays_until_the_replacement_is_ready(void **state)
 {
 	static const char *const two[] = { "et-worker-0", "et-worker-1" };
 	struct scene s;
@@ -441,7 +454,7 @@ static void at_the_minimum_the_line_stays_until_the_pod_is_dead(void **state)
 	pod(&s, "et-worker-2", "pending");
 	pod(&s, "et-worker-3", "pending");
 	plan(&s);
-	assert_string_equal(hostfile(&s), "et-worker-0.et-workers:1\n");
+	assert_string_equal(hostfile(&s), "unchanged");
 	assert_string_equal(condition(status(&s), "BelowMinimum", "status"), "True");
 	assert_true(told(&s, "BelowMinimum"));
 	scene_end(&s);
@@ -854,7 +867,7 @@ int main(void)
 		UNIT_CASE(a_leaving_worker_keeps_its_line_until_the_replacement_is_ready),
 		UNIT_CASE(both_changes_of_a_swap_are_one_update),
 		UNIT_CASE(a_line_goes_when_the_grace_is_nearly_over),
-		UNIT_CASE(at_the_minimum_the_line_stays_until_the_pod_is_dead),
+		UNIT_CASE(at_the_minimum_the_line_stays_until_the_replacement_is_ready),
 		UNIT_CASE(a_worker_that_is_unready_for_long_loses_its_line),
 		UNIT_CASE(a_scaleout_is_written_to_both_before_its_pods_are_made),
 		UNIT_CASE(new_workers_are_listed_all_at_once),
