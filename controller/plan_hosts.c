@@ -81,7 +81,7 @@ static size_t joiners(const struct plan *p, size_t room, const struct pod **out)
 	return n;
 }
 
-/* Keeps lines of leavers: by wish while a replacement is awaited, by force at the minimum. */
+/* Keeps lines of the leaving and the dead: while a replacement is awaited, and at the minimum. */
 static void keep_leavers(struct plan *p, size_t wish, size_t lines)
 {
 	size_t min = p->job->min > 0 ? (size_t)p->job->min : 0, kept = 0;
@@ -89,7 +89,6 @@ static void keep_leavers(struct plan *p, size_t wish, size_t lines)
 	for (int forced = 0; forced < 2; forced++) {
 		for (size_t i = 0; i < p->listed.n; i++) {
 			const struct pod *pod = worker_find(p, p->listed.v[i]);
-
 			bool alive = pod && !pod->dead;
 			int64_t urgent = alive ? urgent_at(pod) : 0;
 			bool waits = kept < wish && !is_victim(p, p->listed.v[i]) &&
